@@ -1,0 +1,204 @@
+//! Stead's own files: private, checked when opened, published whole or not at all.
+//!
+//! A directory is 0700 and a file 0600, both owned by the caller and reached through no final
+//! symbolic link. What is looser is refused with the command that mends it, never repaired silently.
+
+#![expect(clippy::disallowed_methods, reason = "the door to Stead's own state, not to workspaces")]
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    path::Path,
+};
+
+/// Longest state file read into memory. Registrations, credentials, secrets and config are small;
+/// something larger is not ours.
+const READ_BYTES_MAX: u64 = 4 << 20;
+
+/// Makes a private directory with its parents, or checks the one that is there.
+///
+/// # Errors
+/// When it cannot be made, or exists with another owner, a looser mode, or as a link.
+pub fn ensure_dir(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) => check(path, &meta, Kind::Dir),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if let Some(parent) = path.parent() {
+                fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+            }
+            match fs::DirBuilder::new().mode(0o700).create(path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    check(path, &fs::symlink_metadata(path)?, Kind::Dir)
+                }
+                other => other,
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a private file for reading and writing, making it if it is missing.
+///
+/// # Errors
+/// When it cannot be opened, or is not a regular private file of ours.
+pub fn open_or_create(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
+        .open(path)
+        .map_err(|error| named(path, &error))?;
+    check(path, &file.metadata()?, Kind::File)?;
+    Ok(file)
+}
+
+/// Reads a private file; none if it is missing.
+///
+/// # Errors
+/// When it cannot be read, is too large, or is not a regular private file of ours.
+pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
+        .open(path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(named(path, &error)),
+    };
+    check(path, &file.metadata()?, Kind::File)?;
+    let mut bytes = Vec::new();
+    file.take(READ_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > READ_BYTES_MAX {
+        return Err(refused(path, "is larger than any state file"));
+    }
+    Ok(Some(bytes))
+}
+
+/// Publishes a private file: readers see the old content or the new, never a part.
+///
+/// # Errors
+/// When the temporary sibling cannot be written or renamed; the old content then stands.
+pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let parent = path.parent().unwrap_or_else(|| Path::new("."));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = parent.join(format!(".{name}.{}.tmp", uuid::Uuid::new_v4().simple()));
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&temporary, path))
+        .and_then(|()| File::open(parent)?.sync_all());
+    if written.is_err() {
+        // The rename may already have happened; a missing temporary is what we want.
+        fs::remove_file(&temporary).ok();
+    }
+    written.map_err(|error| named(path, &error))
+}
+
+/// Removes a file; a missing one is fine.
+///
+/// # Errors
+/// When it exists and cannot be removed.
+pub fn remove(path: &Path) -> io::Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Checks that an existing file or directory is ours and private; a missing one passes.
+///
+/// # Errors
+/// When it exists with another owner, a looser mode, or as a link.
+pub fn check_private(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => check(path, &meta, Kind::Dir),
+        Ok(meta) => check(path, &meta, Kind::File),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Dir,
+    File,
+}
+
+fn check(path: &Path, meta: &fs::Metadata, kind: Kind) -> io::Result<()> {
+    let (right_kind, mode, fix) = match kind {
+        Kind::Dir => (meta.is_dir(), 0o700, "chmod 700"),
+        Kind::File => (meta.is_file(), 0o600, "chmod 600"),
+    };
+    if !right_kind {
+        return Err(refused(path, "is a link or of another kind; move it away"));
+    }
+    let me = rustix::process::geteuid().as_raw();
+    if meta.uid() != me {
+        let uid = meta.uid();
+        return Err(refused(path, &format!("belongs to uid {uid}; run: chown {me} {path:?}")));
+    }
+    if meta.mode() & 0o777 & !mode != 0 {
+        let found = meta.mode() & 0o777;
+        return Err(refused(path, &format!("has mode {found:03o}; run: {fix} {path:?}")));
+    }
+    Ok(())
+}
+
+fn refused(path: &Path, why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, format!("{} {why}", path.display()))
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn published_content_is_private_and_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.json");
+        publish(&path, b"one").unwrap();
+        publish(&path, b"two").unwrap();
+        assert_eq!(read(&path).unwrap().unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_looser_file_is_refused_with_the_command_that_mends_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        publish(&path, b"x").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("chmod 600"), "{error}");
+        let inner = dir.path().join("d");
+        fs::create_dir(&inner).unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(ensure_dir(&inner).unwrap_err().to_string().contains("chmod 700"));
+    }
+
+    #[test]
+    fn a_link_is_never_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        publish(&dir.path().join("real"), b"x").unwrap();
+        symlink(dir.path().join("real"), dir.path().join("link")).unwrap();
+        assert!(read(&dir.path().join("link")).is_err());
+        assert!(open_or_create(&dir.path().join("link")).is_err());
+        assert_eq!(read(&dir.path().join("missing")).unwrap(), None);
+    }
+}

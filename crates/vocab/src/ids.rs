@@ -1,0 +1,134 @@
+//! Identifiers: a prefix that says of what, and a UUIDv7 that sorts by time and does not wrap.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Why a text is not an identifier.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a {kind} id: expected {prefix} and 32 hexadecimal digits")]
+pub struct BadId {
+    /// What was wanted, for people.
+    pub kind: &'static str,
+    /// The prefix that was wanted.
+    pub prefix: &'static str,
+    /// What was given.
+    pub text: String,
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident, $kind:literal, $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// Makes a new one, later than every earlier one of this process.
+            #[must_use]
+            pub fn generate() -> Self {
+                Self(format!("{}{}", $prefix, Uuid::now_v7().simple()))
+            }
+
+            /// Returns the text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+            fn from_str(text: &str) -> Result<Self, BadId> {
+                let ok = text.strip_prefix($prefix).is_some_and(|hex| {
+                    hex.len() == 32 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+                });
+                if ok {
+                    Ok(Self(text.to_owned()))
+                } else {
+                    Err(BadId { kind: $kind, prefix: $prefix, text: text.chars().take(80).collect() })
+                }
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadId;
+            fn try_from(text: String) -> Result<Self, BadId> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A conversation.
+    SessionId, "session", "ses_";
+    /// A message of a session.
+    MessageId, "message", "msg_";
+    /// A part of a message.
+    PartId, "part", "prt_";
+    /// One live turn of a session.
+    RunId, "run", "run_";
+    /// Something a run waits for a person to answer.
+    BlockId, "block", "blk_";
+    /// Bounded full output kept by a workspace.
+    ArtifactId, "artifact", "art_";
+}
+
+/// The id a model gave to one tool call; unique within its run, opaque to us.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallId(pub String);
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The id of a registered workspace: given by its owner, else 16 hex digits derived from machine and root.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WorkspaceId(pub String);
+
+impl fmt::Display for WorkspaceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_one_process_sort_in_the_order_they_were_made() {
+        let ids: Vec<_> = (0..10_000).map(|_| PartId::generate()).collect();
+        assert!(ids.is_sorted());
+        let unique: std::collections::BTreeSet<_> = ids.iter().collect();
+        assert_eq!(unique.len(), ids.len());
+    }
+
+    #[test]
+    fn only_the_right_prefix_and_digits_parse() {
+        let id = SessionId::generate();
+        assert_eq!(id.as_str().parse::<SessionId>(), Ok(id.clone()));
+        for bad in ["", "ses_", "msg_0", &id.as_str()[1..], "ses_G0000000000000000000000000000000"]
+        {
+            assert!(bad.parse::<SessionId>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! The live message: what a run has said so far, folded, so that any position of its stream can be
+//! served exactly without keeping frames.
+//!
+//! The log holds the chunks that are not deltas, in the order they were told. Text that came in deltas
+//! is kept once, with the chunk that opened it; only the last chunk of a log can be open. A position is
+//! the number of chunks told and the bytes of the last one's text told.
+
+use serde_json::Value;
+
+use crate::{
+    ids::{BlockId, CallId, MessageId, RunId, SessionId},
+    message::{CallState, Message, Part, RunEnd, RunState, Usage},
+    outcome::Outcome,
+};
+
+/// A chunk of a run's stream that is not a delta.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Chunk {
+    /// The message begins. A reader that sees it discards what it had.
+    Start {
+        /// The session.
+        session: SessionId,
+        /// The run.
+        run: RunId,
+        /// The assistant message.
+        message: MessageId,
+    },
+    /// A model call begins.
+    StepStart,
+    /// A model call and its tool calls ended.
+    StepEnd,
+    /// Words follow.
+    TextStart {
+        /// Index of the part in its message.
+        part: usize,
+    },
+    /// The words are complete.
+    TextEnd {
+        /// Index of the part in its message.
+        part: usize,
+    },
+    /// Thinking follows.
+    ReasoningStart {
+        /// Index of the part in its message.
+        part: usize,
+    },
+    /// The thinking is complete.
+    ReasoningEnd {
+        /// Index of the part in its message.
+        part: usize,
+    },
+    /// The arguments of a call follow.
+    InputStart {
+        /// The call.
+        call: CallId,
+        /// The tool's name.
+        tool: String,
+    },
+    /// The arguments of a call are complete.
+    InputDone {
+        /// The call.
+        call: CallId,
+        /// The tool's name.
+        tool: String,
+        /// The arguments.
+        input: Value,
+    },
+    /// A person is asked about a call.
+    Approval {
+        /// The call.
+        call: CallId,
+        /// The question.
+        block: BlockId,
+    },
+    /// A call ended.
+    Output {
+        /// The call.
+        call: CallId,
+        /// How.
+        outcome: Outcome,
+    },
+    /// A user's message entered the run.
+    Steer {
+        /// Which.
+        message: MessageId,
+    },
+    /// A note of the run itself.
+    Note {
+        /// Its index among the parts, which makes it one of a kind.
+        part: usize,
+        /// What kind.
+        kind: String,
+        /// One sentence for people.
+        text: String,
+    },
+    /// The stream ends here: the run is over, or parked.
+    Finish {
+        /// Where the run stands.
+        state: RunState,
+        /// Tokens of the whole message so far.
+        usage: Usage,
+    },
+}
+
+impl Chunk {
+    /// Tells whether deltas may follow it.
+    #[must_use]
+    pub fn opens_text(&self) -> bool {
+        matches!(
+            self,
+            Self::TextStart { .. } | Self::ReasoningStart { .. } | Self::InputStart { .. }
+        )
+    }
+}
+
+/// A chunk of the log with the text that came after it in deltas.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The chunk.
+    pub chunk: Chunk,
+    /// The text of its deltas; empty for chunks that open none.
+    pub text: String,
+}
+
+/// A position in a run's stream: everything before it has been told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Position {
+    /// How many chunks were told.
+    pub chunks: usize,
+    /// How many bytes of the last told chunk's text were told.
+    pub bytes: usize,
+}
+
+/// Something to tell a reader, with the position after it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Piece {
+    /// What to tell.
+    pub told: Told,
+    /// Where the reader stands afterwards.
+    pub after: Position,
+}
+
+/// A chunk, or a delta of the chunk told last.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Told {
+    /// A chunk.
+    Chunk(Chunk),
+    /// More text of the chunk before it.
+    Delta {
+        /// The chunk that opened the text.
+        of: Chunk,
+        /// The text.
+        text: String,
+    },
+}
+
+/// The folded log of one message.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Log {
+    entries: Vec<Entry>,
+}
+
+impl Log {
+    /// Returns the entries.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Returns the position of a reader who has been told everything.
+    #[must_use]
+    pub fn end(&self) -> Position {
+        let bytes = self.entries.last().map_or(0, |entry| entry.text.len());
+        Position { chunks: self.entries.len(), bytes }
+    }
+
+    /// Appends a chunk and returns what readers at the former end are told.
+    pub fn push(&mut self, chunk: Chunk) -> Piece {
+        self.entries.push(Entry { chunk: chunk.clone(), text: String::new() });
+        Piece { told: Told::Chunk(chunk), after: self.end() }
+    }
+
+    /// Appends text to the last chunk; none when that chunk takes no text.
+    pub fn push_text(&mut self, text: &str) -> Option<Piece> {
+        let entry = self.entries.last_mut().filter(|entry| entry.chunk.opens_text())?;
+        entry.text.push_str(text);
+        let of = entry.chunk.clone();
+        Some(Piece { told: Told::Delta { of, text: text.to_owned() }, after: self.end() })
+    }
+
+    /// Takes back the finish of a parked run, because it goes on.
+    pub fn reopen(&mut self) {
+        if matches!(self.entries.last(), Some(Entry { chunk: Chunk::Finish { .. }, .. })) {
+            self.entries.pop();
+        }
+    }
+
+    /// Tells whether a reader can stand at `position`.
+    #[must_use]
+    pub fn holds(&self, position: Position) -> bool {
+        match position.chunks.checked_sub(1) {
+            None => position.bytes == 0,
+            Some(last) => self
+                .entries
+                .get(last)
+                .is_some_and(|entry| entry.text.is_char_boundary(position.bytes)),
+        }
+    }
+
+    /// Returns what a reader at `position` has not been told, one delta for each text; everything from
+    /// the start when nobody can stand there.
+    #[must_use]
+    pub fn since(&self, position: Position) -> Vec<Piece> {
+        let from = if self.holds(position) { position } else { Position::default() };
+        let mut pieces = Vec::new();
+        for (idx, entry) in self.entries.iter().enumerate().skip(from.chunks.saturating_sub(1)) {
+            let chunks = idx + 1;
+            let told_bytes = if chunks == from.chunks {
+                from.bytes
+            } else {
+                pieces.push(Piece {
+                    told: Told::Chunk(entry.chunk.clone()),
+                    after: Position { chunks, bytes: 0 },
+                });
+                0
+            };
+            if told_bytes < entry.text.len() {
+                pieces.push(Piece {
+                    told: Told::Delta {
+                        of: entry.chunk.clone(),
+                        text: entry.text.get(told_bytes..).unwrap_or_default().to_owned(),
+                    },
+                    after: Position { chunks, bytes: entry.text.len() },
+                });
+            }
+        }
+        pieces
+    }
+
+    /// Folds a stored assistant message into the log that its run told, or would have told.
+    ///
+    /// A live log equals this at every moment at which everything told was also stored.
+    #[must_use]
+    pub fn of_message(
+        session: &SessionId,
+        run: &RunId,
+        message: &Message,
+        state: &RunState,
+    ) -> Self {
+        let mut log = Self::default();
+        log.push(Chunk::Start {
+            session: session.clone(),
+            run: run.clone(),
+            message: message.id.clone(),
+        });
+        let mut usage = Usage::default();
+        let mut in_step = false;
+        let mut idx = 0;
+        while idx < message.parts.len() {
+            let until = segment_end(&message.parts, idx);
+            let begins_step = matches!(message.parts.get(idx), Some(Part::Step { .. }));
+            let ends_step =
+                matches!(message.parts.get(idx), Some(Part::Step { .. } | Part::Steer { .. }));
+            if in_step && ends_step {
+                log.push(Chunk::StepEnd);
+            }
+            in_step = begins_step || (in_step && !ends_step);
+            log.fold_segment(&message.parts, idx..until, &mut usage);
+            idx = until;
+        }
+        if in_step && !matches!(state, RunState::Running | RunState::Parked { .. }) {
+            log.push(Chunk::StepEnd);
+        }
+        if !matches!(state, RunState::Running) {
+            log.push(Chunk::Finish { state: state.clone(), usage });
+        }
+        log
+    }
+
+    /// Folds the parts of one segment: what the model said in its order, then what is asked of people,
+    /// then the outcomes in the order they came.
+    fn fold_segment(&mut self, parts: &[Part], range: std::ops::Range<usize>, total: &mut Usage) {
+        let mut outcomes: Vec<(u32, &CallId, &Outcome)> = Vec::new();
+        let mut blocks: Vec<(&BlockId, &CallId)> = Vec::new();
+        for (idx, part) in parts.iter().enumerate().skip(range.start).take(range.len()) {
+            match part {
+                Part::Step { usage, .. } => {
+                    self.push(Chunk::StepStart);
+                    total.add(&usage.unwrap_or_default());
+                }
+                Part::Text { text, done } => {
+                    self.push(Chunk::TextStart { part: idx });
+                    self.push_text(text);
+                    if *done {
+                        self.push(Chunk::TextEnd { part: idx });
+                    }
+                }
+                Part::Reasoning { text, done, .. } => {
+                    self.push(Chunk::ReasoningStart { part: idx });
+                    self.push_text(text);
+                    if *done {
+                        self.push(Chunk::ReasoningEnd { part: idx });
+                    }
+                }
+                Part::Call { call, tool, input, block, state } => {
+                    self.push(Chunk::InputStart { call: call.clone(), tool: tool.clone() });
+                    self.push(Chunk::InputDone {
+                        call: call.clone(),
+                        tool: tool.clone(),
+                        input: input.clone(),
+                    });
+                    if let Some(block) = block {
+                        blocks.push((block, call));
+                    }
+                    if let CallState::Ended { outcome, ordinal } = state {
+                        outcomes.push((*ordinal, call, outcome));
+                    }
+                }
+                Part::Steer { message } => {
+                    self.push(Chunk::Steer { message: message.clone() });
+                }
+                Part::Note { kind, text } => {
+                    self.push(Chunk::Note { part: idx, kind: kind.clone(), text: text.clone() });
+                }
+                Part::File { .. } => {}
+            }
+        }
+        blocks.sort();
+        for (block, call) in blocks {
+            self.push(Chunk::Approval { call: call.clone(), block: block.clone() });
+        }
+        outcomes.sort_by_key(|(ordinal, ..)| *ordinal);
+        for (_, call, outcome) in outcomes {
+            self.push(Chunk::Output { call: call.clone(), outcome: outcome.clone() });
+        }
+    }
+}
+
+/// Returns where the segment that begins at `start` ends: at the next step, steering message or note.
+fn segment_end(parts: &[Part], start: usize) -> usize {
+    let next = parts.iter().skip(start + 1).position(|part| {
+        matches!(part, Part::Step { .. } | Part::Steer { .. } | Part::Note { .. })
+    });
+    next.map_or(parts.len(), |offset| start + 1 + offset)
+}
+
+/// Tells in one word how a run stands, for lists and lines.
+#[must_use]
+pub fn state_word(state: &RunState) -> &'static str {
+    match state {
+        RunState::Running => "running",
+        RunState::Parked { .. } => "parked",
+        RunState::Ended(RunEnd::Finished) => "finished",
+        RunState::Ended(RunEnd::Aborted) => "aborted",
+        RunState::Ended(RunEnd::Failed { .. }) => "failed",
+        RunState::Ended(RunEnd::Interrupted) => "interrupted",
+        RunState::Ended(RunEnd::StepLimit { .. }) => "step_limit",
+    }
+}
