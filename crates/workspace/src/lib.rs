@@ -1,1 +1,11 @@
-//! Placeholder.
+//! The seam to a workspace, and to any source of tools: what can be asked, and of what shape answers are.
+//!
+//! Traits and their values only. Nothing here does I/O, knows a wire, a session or a model. The law of
+//! the seam: for every workspace W, `client(server(W))` answers like W.
+
+pub mod call;
+pub mod catalog;
+pub mod fake;
+pub mod grant;
+pub mod primitive;
+pub mod source;

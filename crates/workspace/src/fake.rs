@@ -1,0 +1,1 @@
+//! A workspace in memory, for tests of what stands above the seam.
