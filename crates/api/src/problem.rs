@@ -1,0 +1,97 @@
+//! A failure as HTTP tells it.
+
+use serde::{Deserialize, Serialize};
+use vocab::outcome::{Effect, Failure};
+
+/// The body of every answer that is not a success.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// Stable, `snake_case`.
+    pub code: String,
+    /// Whether the world changed.
+    pub effect: Effect,
+    /// One sentence for a person.
+    pub message: String,
+    /// The next step, where somebody can take one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// The field of the body that is wrong, as a path: `messages[0].role`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The session it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// What an ambiguous name could mean.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<String>,
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        Self {
+            code: failure.code,
+            effect: failure.effect,
+            message: failure.message,
+            hint: failure.hint,
+            field: None,
+            session_id: None,
+            candidates: Vec::new(),
+        }
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self {
+            code: problem.code,
+            effect: problem.effect,
+            message: problem.message,
+            hint: problem.hint,
+        }
+    }
+}
+
+/// Returns the HTTP status of a failure code. A code without a row is a fault of ours: 500.
+#[must_use]
+pub fn status_of(code: &str) -> u16 {
+    STATUSES.iter().find(|(known, _)| *known == code).map_or(500, |(_, status)| *status)
+}
+
+/// Which status goes with which code, and what its reader should do is in the hint.
+pub const STATUSES: &[(&str, u16)] = &[
+    ("malformed_body", 400),
+    ("invalid_field", 400),
+    ("unknown_field", 400),
+    ("invalid_query", 400),
+    ("model_unavailable", 400),
+    ("model_unknown", 400),
+    ("provider_unknown", 400),
+    ("config_invalid", 400),
+    ("unauthorized", 401),
+    ("foreign_host", 403),
+    ("foreign_origin", 403),
+    ("foreign_referer", 403),
+    ("person_required", 403),
+    ("keys_need_socket", 403),
+    ("not_found", 404),
+    ("session_not_found", 404),
+    ("workspace_not_found", 404),
+    ("no_live_run", 404),
+    ("block_not_found", 404),
+    ("no_route", 404),
+    ("method_not_allowed", 405),
+    ("conflict", 409),
+    ("run_in_flight", 409),
+    ("run_parked", 409),
+    ("already_answered", 409),
+    ("ambiguous", 409),
+    ("idempotency_mismatch", 409),
+    ("cursor_expired", 410),
+    ("body_too_large", 413),
+    ("unsupported_media_type", 415),
+    ("upgrade_required", 426),
+    ("too_many_connections", 503),
+    ("too_many_runs", 503),
+    ("draining", 503),
+    ("disk_full", 507),
+];

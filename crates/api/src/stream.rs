@@ -1,0 +1,207 @@
+//! The run stream: chunks of the live message in the AI SDK's UI message stream vocabulary.
+//!
+//! Every `data:` line is a chunk that the SDK's own schema accepts; what is ours travels as
+//! `data-stead-*` chunks and in message metadata. A chunk of the log can take several frames; only the
+//! last of them carries the position, so that a reader that was cut in between gets all of them again.
+
+use serde_json::{Value, json};
+use vocab::{
+    ids::RunId,
+    live::{Chunk, Piece, Position, Told},
+    message::{RunEnd, RunState},
+    outcome::{Content, Outcome},
+};
+
+/// The header that tells the SDK what the body is.
+pub const STREAM_HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
+
+/// The code of an outcome that a person refused.
+pub const DENIED: &str = "denied";
+
+/// Writes a position as an event id: `<run>.<chunks>.<bytes>`.
+#[must_use]
+pub fn event_id(run: &RunId, position: Position) -> String {
+    format!("{run}.{}.{}", position.chunks, position.bytes)
+}
+
+/// Reads an event id.
+#[must_use]
+pub fn parse_event_id(text: &str) -> Option<(RunId, Position)> {
+    let mut pieces = text.rsplitn(3, '.');
+    let bytes = pieces.next()?.parse().ok()?;
+    let chunks = pieces.next()?.parse().ok()?;
+    Some((pieces.next()?.parse().ok()?, Position { chunks, bytes }))
+}
+
+/// Writes a piece of the log as frames, ready for the wire.
+#[must_use]
+pub fn frames(run: &RunId, piece: &Piece) -> String {
+    let chunks = match &piece.told {
+        Told::Chunk(chunk) => of_chunk(chunk),
+        Told::Delta { of, text } => of_delta(of, text),
+    };
+    let last = chunks.len().saturating_sub(1);
+    let mut out = String::new();
+    for (idx, chunk) in chunks.iter().enumerate() {
+        if idx == last {
+            out.push_str("id: ");
+            out.push_str(&event_id(run, piece.after));
+            out.push('\n');
+        }
+        out.push_str("data: ");
+        out.push_str(&chunk.to_string());
+        out.push_str("\n\n");
+    }
+    if matches!(piece.told, Told::Chunk(Chunk::Finish { .. })) {
+        out.push_str(DONE);
+    }
+    out
+}
+
+/// The last frame of a run stream.
+pub const DONE: &str = "data: [DONE]\n\n";
+
+/// Writes a progress pulse as a frame. It has no position: who misses it reads the outcome.
+#[must_use]
+pub fn progress_frame(call: &str, text: &str, replaces: bool) -> String {
+    let chunk = json!({
+        "type": "data-stead-progress",
+        "data": {"callId": call, "text": text, "replaces": replaces},
+        "transient": true,
+    });
+    format!("data: {chunk}\n\n")
+}
+
+fn of_delta(of: &Chunk, text: &str) -> Vec<Value> {
+    match of {
+        Chunk::TextStart { part } => {
+            vec![json!({"type": "text-delta", "id": text_id(*part), "delta": text})]
+        }
+        Chunk::ReasoningStart { part } => {
+            vec![json!({"type": "reasoning-delta", "id": text_id(*part), "delta": text})]
+        }
+        Chunk::InputStart { call, .. } => {
+            vec![json!({"type": "tool-input-delta", "toolCallId": call, "inputTextDelta": text})]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the chunks of the SDK's vocabulary that tell one chunk of the log.
+#[must_use]
+pub fn of_chunk(chunk: &Chunk) -> Vec<Value> {
+    match chunk {
+        Chunk::Start { session, run, message } => vec![json!({
+            "type": "start", "messageId": message,
+            "messageMetadata": {"sessionId": session, "runId": run},
+        })],
+        Chunk::StepStart => vec![json!({"type": "start-step"})],
+        Chunk::StepEnd => vec![json!({"type": "finish-step"})],
+        Chunk::TextStart { part } => vec![json!({"type": "text-start", "id": text_id(*part)})],
+        Chunk::TextEnd { part } => vec![json!({"type": "text-end", "id": text_id(*part)})],
+        Chunk::ReasoningStart { part } => {
+            vec![json!({"type": "reasoning-start", "id": text_id(*part)})]
+        }
+        Chunk::ReasoningEnd { part } => {
+            vec![json!({"type": "reasoning-end", "id": text_id(*part)})]
+        }
+        Chunk::InputStart { call, tool } => {
+            vec![json!({"type": "tool-input-start", "toolCallId": call, "toolName": tool})]
+        }
+        Chunk::InputDone { call, tool, input } => vec![
+            json!({"type": "tool-input-available", "toolCallId": call, "toolName": tool, "input": input}),
+        ],
+        Chunk::Approval { call, block } => {
+            vec![json!({"type": "tool-approval-request", "toolCallId": call, "approvalId": block})]
+        }
+        Chunk::Output { call, outcome } => of_outcome(&call.0, outcome),
+        Chunk::Steer { message } => vec![json!({
+            "type": "data-stead-steer", "id": message, "data": {"messageId": message},
+        })],
+        Chunk::Note { part, kind, text } => vec![json!({
+            "type": "data-stead-note", "id": text_id(*part), "data": {"kind": kind, "text": text},
+        })],
+        Chunk::Finish { state, usage } => of_finish(state, &json!(usage)),
+    }
+}
+
+fn of_outcome(call: &str, outcome: &Outcome) -> Vec<Value> {
+    let Some(failure) = &outcome.failure else {
+        return vec![json!({
+            "type": "tool-output-available", "toolCallId": call, "output": tool_output(outcome),
+        })];
+    };
+    let told = if failure.code == DENIED {
+        json!({"type": "tool-output-denied", "toolCallId": call})
+    } else {
+        json!({"type": "tool-output-error", "toolCallId": call, "errorText": outcome.plain_text()})
+    };
+    vec![
+        told,
+        json!({"type": "data-stead-outcome", "id": call, "data": outcome_data(call, outcome)}),
+    ]
+}
+
+/// What the SDK's error state has no room for: code, effect and details of a failed call.
+#[must_use]
+pub fn outcome_data(call: &str, outcome: &Outcome) -> Value {
+    json!({
+        "callId": call,
+        "code": outcome.failure.as_ref().map(|failure| &failure.code),
+        "effect": outcome.effect(),
+        "hint": outcome.failure.as_ref().and_then(|failure| failure.hint.as_ref()),
+        "details": outcome.details,
+    })
+}
+
+/// Returns a successful outcome as the `output` of a tool part.
+#[must_use]
+pub fn tool_output(outcome: &Outcome) -> Value {
+    let content: Vec<Value> = outcome
+        .content
+        .iter()
+        .map(|block| match block {
+            Content::Text { text } => json!({"type": "text", "text": text}),
+            Content::Image { media_type, data } => {
+                json!({"type": "image", "mediaType": media_type, "data": data})
+            }
+        })
+        .collect();
+    json!({"content": content, "details": outcome.details})
+}
+
+fn of_finish(state: &RunState, usage: &Value) -> Vec<Value> {
+    let reason = match state {
+        RunState::Running | RunState::Ended(RunEnd::Finished) => "stop",
+        RunState::Parked { .. } => "tool-calls",
+        RunState::Ended(RunEnd::StepLimit { .. }) => "length",
+        RunState::Ended(RunEnd::Failed { .. } | RunEnd::Interrupted) => "error",
+        RunState::Ended(RunEnd::Aborted) => "other",
+    };
+    let metadata = json!({"run": state, "usage": usage});
+    let finish = json!({"type": "finish", "finishReason": reason, "messageMetadata": metadata});
+    match state {
+        RunState::Ended(RunEnd::Failed { failure }) => {
+            vec![
+                json!({"type": "message-metadata", "messageMetadata": metadata}),
+                json!({"type": "error", "errorText": failure.message}),
+                finish,
+            ]
+        }
+        RunState::Ended(RunEnd::Interrupted) => vec![
+            json!({"type": "message-metadata", "messageMetadata": metadata}),
+            json!({"type": "error", "errorText": "the daemon died while this run worked"}),
+            finish,
+        ],
+        RunState::Ended(RunEnd::Aborted) => vec![
+            json!({"type": "message-metadata", "messageMetadata": metadata}),
+            json!({"type": "abort"}),
+            finish,
+        ],
+        _ => vec![finish],
+    }
+}
+
+fn text_id(part: usize) -> String {
+    format!("p{part}")
+}
