@@ -45,4 +45,56 @@ limits! {
     TOOL_TEXT_BYTES_MAX: usize = 50 * 1024, "bytes",
         "a tool's text for a model; about 12,000 tokens, what a context can bear many times",
         "workspace_local::truncate_stops_at_whichever_limit_comes_first";
+
+    // daemon
+    SECRET_BYTES_MAX: usize = 8 * 1024, "bytes",
+        "a provider's key; the longest known ones are signed tokens of some 3 KiB",
+        "daemon::a_name_cannot_leave_the_directory_and_a_key_is_one_line";
+    SECRET_NAME_BYTES_MAX: usize = 64, "bytes",
+        "a provider's name, which becomes a file name",
+        "daemon::a_name_cannot_leave_the_directory_and_a_key_is_one_line";
+    HUB_EVENTS_MAX: usize = 256, "events",
+        "facts held for listeners that are a little behind; the store has the rest",
+        "daemon::a_listener_that_falls_behind_misses_nothing";
+    EVENT_PAGE_ROWS_MAX: usize = 200, "rows",
+        "facts read from the store at once for one listener; under 1 MiB at 4 KiB each",
+        "daemon::a_listener_that_falls_behind_misses_nothing";
+    WORKSPACES_OPEN_MAX: usize = 64, "workspaces",
+        "open places; each holds a few handles and threads",
+        "daemon::idle_workspaces_make_room_for_new_ones";
+    DRAIN_MS_MAX: u64 = 10_000, "milliseconds",
+        "one stage of the drain; longer than the grace that a process tree gets",
+        "daemon::a_drain_gives_up_on_what_does_not_end";
+
+    // sessions
+    LIVE_FRAMES_MAX: usize = 128, "frames",
+        "frames of a live run held for readers that are a little behind; the fold has the rest",
+        "sessions::live_frames_bound_what_a_slow_reader_costs_and_it_loses_nothing";
+    READER_BEHIND_BYTES_MAX: usize = 4 << 20, "bytes",
+        "how far a reader may fall behind before it is cut and comes back at its position",
+        "sessions::a_reader_behind_its_budget_is_cut";
+    PROGRESS_TAIL_BYTES_MAX: usize = 50 * 1024, "bytes",
+        "output of a running call kept for readers that join; the outcome holds no more either",
+        "sessions::progress_keeps_a_bounded_tail_for_those_who_come_late";
+    RUNS_LIVE_MAX: usize = 64, "runs",
+        "runs that work at the same time; more would only wait for this machine",
+        "sessions::runs_are_bounded_and_one_per_session";
+    ABORT_WAIT_MS_MAX: u64 = 15_000, "milliseconds",
+        "how long a stop waits for the run's last fact before it answers",
+        "sessions::a_stop_answers_when_the_run_has_told_its_last_fact";
+    USER_PARTS_MAX: usize = 64, "parts",
+        "parts of one user message",
+        "sessions::a_user_message_is_bounded";
+    USER_TEXT_BYTES_MAX: usize = 1 << 20, "bytes",
+        "text of one user message; some 250,000 tokens",
+        "sessions::a_user_message_is_bounded";
+    USER_FILE_BYTES_MAX: usize = 8 << 20, "bytes",
+        "one attached file in base64",
+        "sessions::a_user_message_is_bounded";
+    IDEMPOTENCY_KEY_BYTES_MAX: usize = 128, "bytes",
+        "a client's idempotency key; a UUID has 36",
+        "sessions::a_user_message_is_bounded";
+    TITLE_CHARS_MAX: usize = 60, "characters",
+        "a title taken from the first message; one line of a list",
+        "sessions::a_title_is_one_short_line";
 }
