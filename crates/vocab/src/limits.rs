@@ -45,6 +45,43 @@ limits! {
     TOOL_TEXT_BYTES_MAX: usize = 50 * 1024, "bytes",
         "a tool's text for a model; about 12,000 tokens, what a context can bear many times",
         "workspace_local::truncate_stops_at_whichever_limit_comes_first";
+    // confine, vocab::path
+    PATH_TEXT_BYTES_MAX: usize = 16 * 1024, "bytes",
+        "a path as written; four times what kernels take, because every byte may be an escape",
+        "vocab::limits_of_paths_are_met";
+    PATH_COMPONENT_BYTES_MAX: usize = 255, "bytes",
+        "one name of a path; what common file systems store",
+        "vocab::limits_of_paths_are_met";
+    PATH_COMPONENTS_MAX: usize = 256, "components",
+        "steps of a path; each holds an open handle while it is walked",
+        "vocab::limits_of_paths_are_met";
+    PATH_LINKS_MAX: usize = 40, "links",
+        "symbolic links followed on one path; the kernel's own number",
+        "confine::too_many_links_are_refused";
+    PATH_RETRIES_MAX: usize = 16, "attempts",
+        "walks repeated because the tree changed meanwhile; then `busy`",
+        "confine::a_hostile_thread_never_leads_outside";
+    LANE_WAITERS_MAX: usize = 1_024, "waiters",
+        "requests waiting for one file; more is a loop, not work",
+        "confine::a_full_lane_refuses";
+    TRAVERSE_WORKERS_MAX: usize = 16, "threads",
+        "threads of one directory walk; a disk answers no faster with more",
+        "confine::order_does_not_depend_on_threads";
+    TRAVERSE_DEPTH_MAX: usize = 256, "directories",
+        "depth of a walk; each level holds an open handle",
+        "confine::too_deep_trees_are_counted_not_followed";
+    TRAVERSE_DIR_ENTRIES_MAX: usize = 1_000_000, "entries",
+        "names of one directory, held at once because they are sorted",
+        "confine::a_directory_with_too_many_entries_is_counted";
+    TRAVERSE_RESULTS_MAX: usize = 4_096, "results",
+        "results finished out of order and not yet delivered",
+        "confine::order_does_not_depend_on_threads";
+    IGNORE_FILE_BYTES_MAX: usize = 1 << 20, "bytes",
+        "an ignore file; a longer one is no list of patterns",
+        "confine::a_giant_ignore_file_is_not_read";
+    PROTECTED_ENTRIES_MAX: usize = 200_000, "entries",
+        "files and directories of our own that are compared by inode; beyond it every hard-linked file of the same device is refused",
+        "confine::too_many_protected_files_fail_closed";
     // workspace-local
     READ_SCAN_BYTES_MAX: u64 = 64 << 20, "bytes",
         "how far a file is read only to count its lines; beyond, its size is told instead",

@@ -57,9 +57,9 @@ fn boundary(body: &Body<'_>, normal: &Normal, at: usize, side: Side) -> (Vec<u8>
         return (Vec::new(), source.start);
     }
     if at == next {
-        // The spaces at the end of a line belong to a match that reaches its end.
+        // Spaces at the end of a line that the match does not go beyond are not its own.
         let trimmed = line.len() - trailing_space(line);
-        let end = if side == Side::End { source.end } else { source.start + trimmed };
+        let end = if side == Side::End { source.start + trimmed } else { source.end };
         return (Vec::new(), end);
     }
     if let Some(offset) = divide(line, column) {

@@ -1,0 +1,2 @@
+//! Git's ignore rules, from files read by handle.
+//! Placeholder.
