@@ -204,7 +204,7 @@ pub(crate) fn read_entries(fd: &OwnedFd, max: usize) -> Result<Vec<DirEntry>> {
             continue;
         }
         if found.len() == max {
-            return Err(Reason::Io(format!("more than {max} entries")));
+            return Err(Reason::TooManyEntries);
         }
         let name = OsStr::from_bytes(name).to_owned();
         let kind = match entry.file_type() {

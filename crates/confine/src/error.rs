@@ -66,6 +66,9 @@ pub enum Reason {
     /// A name is longer than the file system allows.
     #[error("name too long")]
     NameTooLong,
+    /// A directory holds more names than are sorted.
+    #[error("the directory holds too many entries")]
+    TooManyEntries,
     /// The process has no handle left.
     #[error("too many open files")]
     TooManyOpen,
@@ -147,6 +150,7 @@ impl ConfineError {
             Reason::ReadOnly => "read_only",
             Reason::NoSpace => "no_space",
             Reason::NameTooLong => "path_too_long",
+            Reason::TooManyEntries => "too_many_entries",
             Reason::TooManyOpen => "too_many_open_files",
             Reason::Io(_) => "io",
         }
@@ -178,6 +182,7 @@ impl ConfineError {
             | Reason::Exists
             | Reason::ReadOnly
             | Reason::NameTooLong
+            | Reason::TooManyEntries
             | Reason::TooManyOpen
             | Reason::Io(_) => None,
         }

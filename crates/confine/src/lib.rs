@@ -15,7 +15,7 @@ mod place;
 mod publish;
 mod root;
 mod sys;
-//mod traverse;
+mod traverse;
 mod walk;
 
 pub use dir::{Dir, DirEntry, FileId, Kind, Meta, OpenFile};
@@ -24,7 +24,7 @@ pub use lane::{Guard, LaneKey, Ticket, register};
 pub use place::Place;
 pub use publish::{Mode, Pending, PublishOptions, Published, Replace};
 pub use root::{Access, Root, RootOptions};
-//pub use traverse::{Entry, Flow, Report, Skipped, Traverse};
+pub use traverse::{Entry, Flow, Report, Skipped, Traverse};
 
 #[cfg(test)]
 mod tests;
