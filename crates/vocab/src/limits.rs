@@ -134,4 +134,29 @@ limits! {
     PROTECTED_ENTRIES_MAX: usize = 200_000, "entries",
         "files and directories of our own that are compared by inode; beyond it every hard-linked file of the same device is refused",
         "confine::too_many_protected_files_fail_closed";
+    // workspace-local
+    READ_SCAN_BYTES_MAX: u64 = 64 << 20, "bytes",
+        "how far a file is read only to count its lines; beyond, its size is told instead",
+        "workspace_local::a_stream_of_gigabytes_is_read_only_as_far_as_it_is_asked";
+    READ_SNIFF_BYTES: usize = 8 * 1024, "bytes",
+        "where a NUL byte makes a file binary; what git looks at",
+        "workspace_local::bytes_that_are_no_text_are_replaced_and_a_nul_is_told";
+    EDIT_PLACES_SHOWN_MAX: usize = 20, "lines",
+        "line numbers told of a text that occurs too often; more help nobody",
+        "workspace_local::the_places_of_an_ambiguous_text_are_listed_up_to_a_bound";
+    DIFF_TEXT_BYTES_MAX: usize = 256 * 1024, "bytes",
+        "a patch kept with an outcome; a larger one is read from the file",
+        "workspace_local::a_difference_that_is_too_large_is_left_out_and_said_so";
+    IMAGE_SIDE_MAX: u32 = 2_000, "pixels",
+        "the longest side that every model vendor takes",
+        "workspace_local::a_wide_or_heavy_picture_is_shrunk_to_what_models_take";
+    IMAGE_BASE64_BYTES_MAX: usize = 4_718_592, "bytes",
+        "4.5 MiB of base64; vendors refuse pictures over 5",
+        "workspace_local::a_wide_or_heavy_picture_is_shrunk_to_what_models_take";
+    IMAGE_DECODE_SIDE_MAX: u32 = 30_000, "pixels",
+        "a side beyond any screen or scan; more is an attack on the decoder",
+        "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
+    IMAGE_DECODE_BYTES_MAX: u64 = 256 << 20, "bytes",
+        "memory a decoder may take; 64 megapixels",
+        "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
 }
