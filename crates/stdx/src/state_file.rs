@@ -115,6 +115,26 @@ pub fn remove(path: &Path) -> io::Result<bool> {
     }
 }
 
+/// Renames a state file, over an older one of that name.
+///
+/// # Errors
+/// When it cannot be renamed.
+pub fn set_aside(path: &Path, aside: &Path) -> io::Result<()> {
+    fs::rename(path, aside)
+}
+
+/// Returns the size of a state file; none if it is missing.
+///
+/// # Errors
+/// When it cannot be asked for.
+pub fn size(path: &Path) -> io::Result<Option<u64>> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) => Ok(Some(meta.len())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Checks that an existing file or directory is ours and private; a missing one passes.
 ///
 /// # Errors

@@ -159,4 +159,11 @@ limits! {
     IMAGE_DECODE_BYTES_MAX: u64 = 256 << 20, "bytes",
         "memory a decoder may take; 64 megapixels",
         "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
+    // cli
+    LOG_FILE_BYTES_MAX: u64 = 8 << 20, "bytes",
+        "the daemon's log before it is set aside; with the one before it, weeks of work",
+        "cli::a_full_log_is_set_aside_once";
+    DAEMON_READY_MS_MAX: u64 = 15_000, "milliseconds",
+        "how long a starter waits for the daemon it started, database check included",
+        "cli::a_daemon_that_never_gets_ready_is_reported";
 }
