@@ -48,8 +48,20 @@ fn the_filter_knows_no_case_and_cannot_be_passed() {
 #[test]
 fn no_name_in_an_environment_ever_matches_the_filter() {
     let pieces = [
-        "", "LC_", "PATH", "STEAD_WORKSPACE_", "TLS_", "_API_KEY", "_token", "_Secret", "TOKEN", "_PASSWORD",
-        "_PRIVATE_KEY", "_CREDENTIALS", "STEAD_REMOTE", "X",
+        "",
+        "LC_",
+        "PATH",
+        "STEAD_WORKSPACE_",
+        "TLS_",
+        "_API_KEY",
+        "_token",
+        "_Secret",
+        "TOKEN",
+        "_PASSWORD",
+        "_PRIVATE_KEY",
+        "_CREDENTIALS",
+        "STEAD_REMOTE",
+        "X",
     ];
     let mut names = Vec::new();
     for first in pieces {

@@ -34,7 +34,10 @@ fn what_cannot_be_done_is_refused_before_anything_starts() {
 fn a_timeout_outside_its_range_is_refused() {
     let most = Duration::from_millis(limits::CHILD_TIMEOUT_MS_MAX);
     assert_eq!(code(policy("/bin/sh").timeout(Duration::ZERO)), "timeout_out_of_range");
-    assert_eq!(code(policy("/bin/sh").timeout(most + Duration::from_millis(1))), "timeout_out_of_range");
+    assert_eq!(
+        code(policy("/bin/sh").timeout(most + Duration::from_millis(1))),
+        "timeout_out_of_range"
+    );
     assert!(Plan::realize(policy("/bin/sh").timeout(most), &Host::probe()).is_ok());
 }
 
