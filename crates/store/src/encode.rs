@@ -59,7 +59,14 @@ pub(crate) struct State {
 /// A change ready to be applied.
 #[derive(Debug)]
 pub(crate) enum Op {
-    CreateSession(NewSession),
+    Create(NewSession),
+    Session(SessionOp),
+    Store(StoreOp),
+}
+
+/// A change inside the batch's session.
+#[derive(Debug)]
+pub(crate) enum SessionOp {
     SetTitle(String),
     SetModel(Option<String>),
     SetMode(String),
@@ -70,6 +77,11 @@ pub(crate) enum Op {
     SetRunState { run: String, state: State },
     AddUsage(Usage),
     HideAfter(Option<String>),
+}
+
+/// A change that is about no session.
+#[derive(Debug)]
+pub(crate) enum StoreOp {
     AddWorkspace { name: String, kind: String, path: String },
     RemoveWorkspace { name: String },
     PutIdempotent { scope: String, token: String, answer: String },
@@ -99,30 +111,36 @@ impl Sealed {
 
 fn op(change: Change) -> Result<Op, StoreError> {
     Ok(match change {
-        Change::CreateSession(new) => Op::CreateSession(new),
-        Change::SetTitle(title) => Op::SetTitle(title),
-        Change::SetModel(model) => Op::SetModel(model.map(|model| model.to_string())),
-        Change::SetMode(mode) => Op::SetMode(mode.to_string()),
-        Change::SetPlace { workspace, cwd } => Op::SetPlace { workspace, cwd },
+        Change::CreateSession(new) => Op::Create(new),
+        Change::SetTitle(title) => Op::Session(SessionOp::SetTitle(title)),
+        Change::SetModel(model) => {
+            Op::Session(SessionOp::SetModel(model.map(|model| model.to_string())))
+        }
+        Change::SetMode(mode) => Op::Session(SessionOp::SetMode(mode.to_string())),
+        Change::SetPlace { workspace, cwd } => Op::Session(SessionOp::SetPlace { workspace, cwd }),
         Change::AddMessage(mut message) => {
             let parts = std::mem::take(&mut message.parts);
             let parts =
                 parts.iter().enumerate().map(|(idx, p)| body(idx, p)).collect::<Result<_, _>>()?;
-            Op::AddMessage { message, parts }
+            Op::Session(SessionOp::AddMessage { message, parts })
         }
-        Change::StartRun(run) => Op::StartRun { state: state(&run.state)?, run },
+        Change::StartRun(run) => {
+            Op::Session(SessionOp::StartRun { state: state(&run.state)?, run })
+        }
         Change::PutPart { run, idx, part } => {
-            Op::PutPart { run: run.into(), part: body(idx, &part)? }
+            Op::Session(SessionOp::PutPart { run: run.into(), part: body(idx, &part)? })
         }
         Change::SetRunState { run, state: now } => {
-            Op::SetRunState { run: run.into(), state: state(&now)? }
+            Op::Session(SessionOp::SetRunState { run: run.into(), state: state(&now)? })
         }
-        Change::AddUsage(usage) => Op::AddUsage(usage),
-        Change::HideAfter(message) => Op::HideAfter(message.map(String::from)),
-        Change::AddWorkspace { name, kind, path } => Op::AddWorkspace { name, kind, path },
-        Change::RemoveWorkspace { name } => Op::RemoveWorkspace { name },
+        Change::AddUsage(usage) => Op::Session(SessionOp::AddUsage(usage)),
+        Change::HideAfter(message) => Op::Session(SessionOp::HideAfter(message.map(String::from))),
+        Change::AddWorkspace { name, kind, path } => {
+            Op::Store(StoreOp::AddWorkspace { name, kind, path })
+        }
+        Change::RemoveWorkspace { name } => Op::Store(StoreOp::RemoveWorkspace { name }),
         Change::PutIdempotent { scope, token, answer } => {
-            Op::PutIdempotent { scope, token, answer: answer.to_string() }
+            Op::Store(StoreOp::PutIdempotent { scope, token, answer: answer.to_string() })
         }
     })
 }
@@ -187,21 +205,27 @@ fn shorten(value: &mut Value) {
 fn op_bytes(op: &Op) -> usize {
     let len = |text: &Option<String>| text.as_ref().map_or(0, String::len);
     let held = match op {
-        Op::CreateSession(new) => {
-            new.title.len() + len(&new.alias) + len(&new.workspace) + len(&new.cwd)
+        Op::Create(new) => new.title.len() + len(&new.alias) + len(&new.workspace) + len(&new.cwd),
+        Op::Session(op) => match op {
+            SessionOp::SetTitle(title) => title.len(),
+            SessionOp::SetPlace { workspace, cwd } => len(workspace) + len(cwd),
+            SessionOp::AddMessage { parts, .. } => parts.iter().map(|p| 64 + p.text.len()).sum(),
+            SessionOp::StartRun { state, .. } | SessionOp::SetRunState { state, .. } => {
+                state.text.len()
+            }
+            SessionOp::PutPart { part, .. } => part.text.len(),
+            SessionOp::SetModel(_)
+            | SessionOp::SetMode(_)
+            | SessionOp::AddUsage(_)
+            | SessionOp::HideAfter(_) => 0,
+        },
+        Op::Store(StoreOp::AddWorkspace { name, kind, path }) => {
+            name.len() + kind.len() + path.len()
         }
-        Op::SetTitle(title) => title.len(),
-        Op::SetPlace { workspace, cwd } => len(workspace) + len(cwd),
-        Op::AddMessage { parts, .. } => parts.iter().map(|part| 64 + part.text.len()).sum(),
-        Op::StartRun { state, .. } | Op::SetRunState { state, .. } => state.text.len(),
-        Op::PutPart { part, .. } => part.text.len(),
-        Op::AddWorkspace { name, kind, path } => name.len() + kind.len() + path.len(),
-        Op::PutIdempotent { scope, token, answer } => scope.len() + token.len() + answer.len(),
-        Op::SetModel(_)
-        | Op::SetMode(_)
-        | Op::AddUsage(_)
-        | Op::HideAfter(_)
-        | Op::RemoveWorkspace { .. } => 0,
+        Op::Store(StoreOp::RemoveWorkspace { name }) => name.len(),
+        Op::Store(StoreOp::PutIdempotent { scope, token, answer }) => {
+            scope.len() + token.len() + answer.len()
+        }
     };
     128 + held
 }

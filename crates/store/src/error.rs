@@ -168,10 +168,12 @@ impl StoreError {
 
     pub(crate) fn io(path: &Path, error: &std::io::Error) -> Self {
         let detail = format!("{}: {error}", path.display());
-        match error.kind() {
-            std::io::ErrorKind::PermissionDenied => Self::NotPrivate { detail: error.to_string() },
-            std::io::ErrorKind::StorageFull => Self::Full { effect: Effect::NotStarted },
-            _ => Self::Io { detail, effect: Effect::NotStarted },
+        if error.kind() == std::io::ErrorKind::PermissionDenied {
+            Self::NotPrivate { detail: error.to_string() }
+        } else if error.kind() == std::io::ErrorKind::StorageFull {
+            Self::Full { effect: Effect::NotStarted }
+        } else {
+            Self::Io { detail, effect: Effect::NotStarted }
         }
     }
 }
@@ -196,12 +198,26 @@ impl From<rusqlite::Error> for StoreError {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let failure = Self::new(error.code(), error.effect(), error.to_string());
-        match &error {
-            StoreError::Full { .. } => failure.with_hint("free some space and try again"),
-            StoreError::Newer { .. } => {
-                failure.with_hint("use the newer program, or the copy made before it migrated")
-            }
-            _ => failure,
+        if matches!(error, StoreError::Full { .. }) {
+            failure.with_hint("free some space and try again")
+        } else if matches!(error, StoreError::Newer { .. }) {
+            failure.with_hint("use the newer program, or the copy made before it migrated")
+        } else {
+            failure
         }
+    }
+}
+
+impl From<tokio::sync::oneshot::error::RecvError> for StoreError {
+    /// The writer or reader went away before it answered.
+    fn from(_: tokio::sync::oneshot::error::RecvError) -> Self {
+        Self::Closed
+    }
+}
+
+impl From<tokio::sync::AcquireError> for StoreError {
+    /// A closed store lets nobody queue.
+    fn from(_: tokio::sync::AcquireError) -> Self {
+        Self::Closed
     }
 }

@@ -65,12 +65,12 @@ impl Readers {
         T: Send + 'static,
         Q: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        let _room = self.waiting.acquire().await.map_err(|_| StoreError::Closed)?;
+        let _room = self.waiting.acquire().await?;
         let (reply, found) = oneshot::channel();
         self.enqueue(Box::new(move |conn| {
             answer(reply, conn.and_then(|conn| snapshot(conn, query)))
         }))?;
-        found.await.map_err(|_| StoreError::Closed)?
+        found.await?
     }
 
     fn enqueue(&self, read: Read) -> Result<(), StoreError> {
@@ -114,11 +114,6 @@ impl Readers {
             desk = waited.unwrap_or_else(PoisonError::into_inner).0;
             self.shared.work.notify_all();
         }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn threads(&self) -> usize {
-        self.shared.desk().threads
     }
 }
 

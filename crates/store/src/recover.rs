@@ -9,7 +9,7 @@ use vocab::{
 };
 
 use crate::{
-    apply::{self, Scene},
+    apply::{self, Scene, session},
     encode,
     error::StoreError,
     sql::parsed,
@@ -79,11 +79,11 @@ fn interrupt_next(scene: Scene<'_>) -> Result<Option<Vec<Event>>, StoreError> {
             let code = Some("interrupted".to_owned());
             facts.push(RunFact::CallEnded { run: id.clone(), call, effect, code });
         }
-        apply::put_part(scene.conn, key, &run, &encode::body(idx, &part)?)?;
+        session::put_part(scene.conn, key, &run, &encode::body(idx, &part)?)?;
     }
     facts.push(RunFact::RunEnded { run: id, end: RunEnd::Interrupted });
     let state = encode::state(&RunState::Ended(RunEnd::Interrupted))?;
-    apply::set_run_state(scene, key, &run, &state)?;
+    session::set_run_state(scene, key, &run, &state)?;
     let facts = facts.into_iter().map(|f| encode::fact(f.into())).collect::<Result<Vec<_>, _>>()?;
     let events = apply::facts(scene, Some(&session), &facts)?;
     apply::touch(scene, key, &events)?;
@@ -126,17 +126,13 @@ fn interrupted(started: bool) -> Failure {
 }
 
 fn ordinal(part: &Part) -> Option<u32> {
-    match part {
-        Part::Call { state: CallState::Ended { ordinal, .. }, .. } => Some(*ordinal),
-        _ => None,
-    }
+    let Part::Call { state: CallState::Ended { ordinal, .. }, .. } = part else { return None };
+    Some(*ordinal)
 }
 
 fn ended_call(part: &Part) -> Option<(CallId, Effect)> {
-    match part {
-        Part::Call { call, state: CallState::Ended { outcome, .. }, .. } => {
-            Some((call.clone(), outcome.effect()))
-        }
-        _ => None,
-    }
+    let Part::Call { call, state: CallState::Ended { outcome, .. }, .. } = part else {
+        return None;
+    };
+    Some((call.clone(), outcome.effect()))
 }

@@ -47,7 +47,7 @@ pub(crate) fn meta_count(conn: &Connection, key: &str) -> Result<u64, StoreError
     match meta(conn, key)? {
         None => Ok(0),
         Some(text) => {
-            text.parse().map_err(|_| StoreError::corrupt(format!("meta {key} is {text:?}")))
+            text.parse().ok().ok_or_else(|| StoreError::corrupt(format!("meta {key}: {text:?}")))
         }
     }
 }
@@ -62,7 +62,8 @@ pub(crate) fn set_meta(conn: &Connection, key: &str, value: &str) -> Result<(), 
 /// Reads a stored text as the type that wrote it.
 pub(crate) fn parsed<T: std::str::FromStr>(what: &str, text: &str) -> Result<T, StoreError> {
     let cut = || text.chars().take(80).collect::<String>();
-    text.parse().map_err(|_| StoreError::corrupt(format!("a stored {what} reads {:?}", cut())))
+    let damaged = || StoreError::corrupt(format!("a stored {what} reads {:?}", cut()));
+    text.parse().ok().ok_or_else(damaged)
 }
 
 /// Reads stored JSON as the type that wrote it.

@@ -94,15 +94,14 @@ impl Store {
         let sealed = Sealed::new(batch)?;
         let units = (sealed.bytes.min(STORE_QUEUE_BYTES_MAX) / ROOM_BYTES).max(1);
         let units = u32::try_from(units).unwrap_or(u32::MAX);
-        let room = Arc::clone(&self.0.room).acquire_many_owned(units).await;
-        let room = room.map_err(|_| StoreError::Closed)?;
+        let room = Arc::clone(&self.0.room).acquire_many_owned(units).await?;
         let (reply, stored) = oneshot::channel();
         self.send(Job::Append(Box::new(Member { sealed, reply, room }))).await?;
-        stored.await.map_err(|_| StoreError::Closed)?
+        stored.await?
     }
 
     async fn send(&self, job: Job) -> Result<(), StoreError> {
-        self.0.jobs.send(job).await.map_err(|_| StoreError::Closed)
+        if self.0.jobs.send(job).await.is_err() { Err(StoreError::Closed) } else { Ok(()) }
     }
 
     /// Runs work of the store's own on the writer.
@@ -112,7 +111,7 @@ impl Store {
     ) -> Result<T, StoreError> {
         let (reply, done) = oneshot::channel();
         self.send(Job::Task(Box::new(move |writer| answer(reply, work(writer))))).await?;
-        done.await.map_err(|_| StoreError::Closed)?
+        done.await?
     }
 
     pub(crate) async fn read<T, Q>(&self, query: Q) -> Result<T, StoreError>
@@ -330,7 +329,7 @@ impl Store {
         .await?;
         let (reply, closed) = oneshot::channel();
         self.send(Job::Close(reply)).await?;
-        closed.await.map_err(|_| StoreError::Closed)?
+        closed.await?
     }
 }
 
