@@ -258,4 +258,44 @@ limits! {
     STORE_WAL_PAGES_MAX: usize = 1_000, "pages",
         "the log's length at which the writer moves it into the database, 4 MB",
         "store::the_log_is_moved_into_the_database_as_it_grows";
+    // agent
+    STEPS_MAX: u32 = 200, "model calls of a run",
+        "a run that needs more is lost in a circle; a person can tell it to go on",
+        "agent::the_step_limit_ends_a_run_with_a_note";
+    CALLS_AT_ONCE_MAX: usize = 8, "calls",
+        "calls of one batch that run side by side; more would fight over disk and cores",
+        "agent::no_more_calls_run_at_once_than_allowed";
+    TEXT_STORE_MS: u64 = 1_000, "milliseconds",
+        "how much of a model's words may be lost when the daemon dies",
+        "agent::text_is_stored_at_intervals_of_time_and_size";
+    TEXT_STORE_BYTES: usize = 16 * 1024, "bytes",
+        "how much of a model's words may be lost when the daemon dies",
+        "agent::text_is_stored_at_intervals_of_time_and_size";
+    ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024, "bytes",
+        "one model answer in memory; ten times what any model writes at once",
+        "agent::an_endless_answer_is_cut_off";
+    RETRY_ATTEMPTS_MAX: u32 = 3, "attempts",
+        "of one model call; what fails three times needs a person",
+        "agent::retries_end_and_the_run_fails";
+    RETRY_WAIT_MS_BASE: u64 = 2_000, "milliseconds",
+        "the wait before the second attempt of a model call; it doubles",
+        "agent::retries_end_and_the_run_fails";
+    RETRY_WAIT_MS_MAX: u64 = 60_000, "milliseconds",
+        "the longest wait a provider may ask for; a longer one is a failure said at once",
+        "agent::a_wait_beyond_bearing_fails_at_once";
+    ABORT_WAIT_MS: u64 = 10_000, "milliseconds",
+        "how long calls of a stopped run may take to end before nobody can tell what they did",
+        "agent::an_abort_does_not_wait_for_ever_for_a_call";
+    END_RUN_WAIT_MS: u64 = 10_000, "milliseconds",
+        "how long the end of a run waits for what it left running",
+        "agent::the_end_of_a_run_does_not_wait_for_ever_for_its_tools";
+    PROMPT_TEXT_BYTES_MAX: usize = 256 * 1024, "bytes",
+        "one text of a prompt, about 64,000 tokens; no context bears several of them",
+        "agent::every_text_of_a_prompt_is_bounded";
+    PROMPT_IMAGE_BYTES_MAX: usize = 7 * 1024 * 1024, "bytes",
+        "base64 of one picture of a prompt; providers refuse pictures over 5 MiB",
+        "agent::pictures_go_only_where_they_can_be_seen";
+    RUN_FAILURE_BYTES_MAX: usize = 1_000, "bytes",
+        "the message of a failed run; facts are thin",
+        "agent::a_long_failure_is_cut_in_the_fact";
 }
