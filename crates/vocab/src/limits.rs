@@ -107,4 +107,50 @@ limits! {
     IMAGE_DECODE_BYTES_MAX: u64 = 256 << 20, "bytes",
         "memory a decoder may take; 64 megapixels",
         "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
+    // sandbox
+    CHILD_TIMEOUT_MS_MAX: u64 = 2_147_483_647, "ms",
+        "what a timer counts on every side of every wire; about 24 days",
+        "sandbox::a_timeout_outside_its_range_is_refused";
+    CHILD_GRACE_MS: u64 = 2_000, "ms",
+        "time to end after the polite signal; builds remove their temporary files in it",
+        "sandbox::a_timeout_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+    CHILD_SILENCE_MS: u64 = 100, "ms",
+        "silence after the child's end that means no more output; each chunk begins it anew",
+        "sandbox::a_background_child_that_keeps_the_pipe_is_a_survivor";
+    CHILD_OVERTIME_MS: u64 = 5_000, "ms",
+        "longest reading after the child's end when a descendant never falls silent",
+        "sandbox::a_chatty_survivor_does_not_hold_the_call";
+    CHILD_KILL_ROUND_MS: u64 = 500, "ms",
+        "time for killed processes to be gone before the next look",
+        "sandbox::a_timeout_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+    CHILD_KILL_ROUNDS_MAX: usize = 32, "rounds",
+        "looks for processes that appear while others are killed",
+        "sandbox::ending_a_scope_kills_everything_in_it";
+    CHILD_CHUNK_BYTES: usize = 64 * 1024, "bytes",
+        "one read of output; a pipe holds as much unless it is enlarged",
+        "sandbox::twenty_megabytes_arrive_whole";
+    CHILD_CHUNKS_PER_WAKE: usize = 16, "chunks",
+        "reads before a wish to stop is looked at again",
+        "sandbox::cancelling_a_running_command_stops_it";
+    CHILD_PIPE_BYTES: usize = 512 * 1024, "bytes",
+        "pipe of a fast writer; half of what an ordinary user may ask for",
+        "sandbox::twenty_megabytes_arrive_whole";
+    CHILD_REST_READS_MAX: usize = 16, "reads",
+        "wakes' worth of chunks read after the end; more than a full pipe",
+        "sandbox::twenty_megabytes_arrive_whole";
+    CHILD_SURVIVORS_LISTED_MAX: usize = 32, "processes",
+        "descendants named in a report; all of them are kept track of",
+        "sandbox::no_more_survivors_are_named_than_a_report_can_bear";
+    CHILD_COMMAND_SHOWN_BYTES_MAX: usize = 200, "bytes",
+        "command line of a descendant in a report",
+        "sandbox::a_long_command_line_is_shortened";
+    CHILD_ENVIRON_READ_BYTES_MAX: u64 = 2 << 20, "bytes",
+        "environment read to find a marker; what the kernel lets a program be given",
+        "sandbox::a_marker_is_found_behind_a_large_environment";
+    CHILD_DRAINED_PIPES_MAX: usize = 64, "pipes",
+        "pipes of survivors a scope reads on; the next one is closed",
+        "sandbox::no_more_pipes_are_drained_than_the_limit";
+    CHILD_DRAIN_PAUSE_MS: u64 = 10, "ms",
+        "pause between reads of what nobody wants; bounds a chatty survivor to a few MB/s",
+        "sandbox::a_chatty_survivor_does_not_hold_the_call";
 }
