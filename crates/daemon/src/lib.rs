@@ -1,1 +1,3 @@
-//! Placeholder.
+//! The daemon's own state and rules.
+
+pub mod caller;
