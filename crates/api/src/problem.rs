@@ -77,7 +77,7 @@ pub const STATUSES: &[(&str, u16)] = &[
     ("session_not_found", 404),
     ("workspace_not_found", 404),
     ("no_live_run", 404),
-    ("block_not_found", 404),
+    ("unknown_block", 404),
     ("no_route", 404),
     ("method_not_allowed", 405),
     ("conflict", 409),

@@ -5,4 +5,6 @@
 
 pub mod delta;
 pub mod prompt;
+pub mod script;
+pub mod scripted;
 pub mod seam;

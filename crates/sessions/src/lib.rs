@@ -1,1 +1,12 @@
-//! Placeholder.
+//! The tenant: sessions and their runs over time.
+//!
+//! It stores, then tells; it chooses models and places; it runs no tool, opens no file and parses no
+//! wire itself. One live run per session, by construction.
+
+pub mod answer;
+pub mod journal;
+pub mod live;
+pub mod models;
+pub mod runs;
+pub mod sessions;
+pub mod start;

@@ -95,4 +95,117 @@ limits! {
     ANCESTORS_MAX: usize = 64, "processes",
         "how far up a caller's family is looked at; shells rarely nest ten deep",
         "gateway::a_child_of_the_daemon_is_an_agent";
+    // daemon
+    SECRET_BYTES_MAX: usize = 8 * 1024, "bytes",
+        "a provider's key; the longest known ones are signed tokens of some 3 KiB",
+        "daemon::a_name_cannot_leave_the_directory_and_a_key_is_one_line";
+    SECRET_NAME_BYTES_MAX: usize = 64, "bytes",
+        "a provider's name, which becomes a file name",
+        "daemon::a_name_cannot_leave_the_directory_and_a_key_is_one_line";
+    HUB_EVENTS_MAX: usize = 256, "events",
+        "facts held for listeners that are a little behind; the store has the rest",
+        "daemon::a_listener_that_falls_behind_misses_nothing";
+    EVENT_PAGE_ROWS_MAX: usize = 200, "rows",
+        "facts read from the store at once for one listener; under 1 MiB at 4 KiB each",
+        "daemon::a_listener_that_falls_behind_misses_nothing";
+    WORKSPACES_OPEN_MAX: usize = 64, "workspaces",
+        "open places; each holds a few handles and threads",
+        "daemon::idle_workspaces_make_room_for_new_ones";
+    DRAIN_MS_MAX: u64 = 10_000, "milliseconds",
+        "one stage of the drain; longer than the grace that a process tree gets",
+        "daemon::a_drain_gives_up_on_what_does_not_end";
+
+    // sessions
+    LIVE_FRAMES_MAX: usize = 128, "frames",
+        "frames of a live run held for readers that are a little behind; the fold has the rest",
+        "sessions::live_frames_bound_what_a_slow_reader_costs_and_it_loses_nothing";
+    READER_BEHIND_BYTES_MAX: usize = 4 << 20, "bytes",
+        "how far a reader may fall behind before it is cut and comes back at its position",
+        "sessions::a_reader_behind_its_budget_is_cut";
+    PROGRESS_TAIL_BYTES_MAX: usize = 50 * 1024, "bytes",
+        "output of a running call kept for readers that join; the outcome holds no more either",
+        "sessions::progress_keeps_a_bounded_tail_for_those_who_come_late";
+    RUNS_LIVE_MAX: usize = 64, "runs",
+        "runs that work at the same time; more would only wait for this machine",
+        "sessions::runs_are_bounded_and_one_per_session";
+    ABORT_WAIT_MS_MAX: u64 = 15_000, "milliseconds",
+        "how long a stop waits for the run's last fact before it answers",
+        "sessions::a_stop_answers_when_the_run_has_told_its_last_fact";
+    USER_PARTS_MAX: usize = 64, "parts",
+        "parts of one user message",
+        "sessions::a_user_message_is_bounded";
+    USER_TEXT_BYTES_MAX: usize = 1 << 20, "bytes",
+        "text of one user message; some 250,000 tokens",
+        "sessions::a_user_message_is_bounded";
+    USER_FILE_BYTES_MAX: usize = 8 << 20, "bytes",
+        "one attached file in base64",
+        "sessions::a_user_message_is_bounded";
+    IDEMPOTENCY_KEY_BYTES_MAX: usize = 128, "bytes",
+        "a client's idempotency key; a UUID has 36",
+        "sessions::a_user_message_is_bounded";
+    TITLE_CHARS_MAX: usize = 60, "characters",
+        "a title taken from the first message; one line of a list",
+        "sessions::a_title_is_one_short_line";
+    // confine, vocab::path
+    PATH_TEXT_BYTES_MAX: usize = 16 * 1024, "bytes",
+        "a path as written; four times what kernels take, because every byte may be an escape",
+        "vocab::limits_of_paths_are_met";
+    PATH_COMPONENT_BYTES_MAX: usize = 255, "bytes",
+        "one name of a path; what common file systems store",
+        "vocab::limits_of_paths_are_met";
+    PATH_COMPONENTS_MAX: usize = 256, "components",
+        "steps of a path; each holds an open handle while it is walked",
+        "vocab::limits_of_paths_are_met";
+    PATH_LINKS_MAX: usize = 40, "links",
+        "symbolic links followed on one path; the kernel's own number",
+        "confine::too_many_links_are_refused";
+    PATH_RETRIES_MAX: usize = 16, "attempts",
+        "walks repeated because the tree changed meanwhile; then `busy`",
+        "confine::a_hostile_thread_never_leads_outside";
+    LANE_WAITERS_MAX: usize = 1_024, "waiters",
+        "requests waiting for one file; more is a loop, not work",
+        "confine::a_full_lane_refuses";
+    TRAVERSE_WORKERS_MAX: usize = 16, "threads",
+        "threads of one directory walk; a disk answers no faster with more",
+        "confine::order_does_not_depend_on_threads";
+    TRAVERSE_DEPTH_MAX: usize = 256, "directories",
+        "depth of a walk; each level holds an open handle",
+        "confine::too_deep_trees_are_counted_not_followed";
+    TRAVERSE_DIR_ENTRIES_MAX: usize = 1_000_000, "entries",
+        "names of one directory, held at once because they are sorted",
+        "confine::a_directory_with_too_many_entries_is_counted";
+    TRAVERSE_RESULTS_MAX: usize = 4_096, "results",
+        "results finished out of order and not yet delivered",
+        "confine::order_does_not_depend_on_threads";
+    IGNORE_FILE_BYTES_MAX: usize = 1 << 20, "bytes",
+        "an ignore file; a longer one is no list of patterns",
+        "confine::a_giant_ignore_file_is_not_read";
+    PROTECTED_ENTRIES_MAX: usize = 200_000, "entries",
+        "files and directories of our own that are compared by inode; beyond it every hard-linked file of the same device is refused",
+        "confine::too_many_protected_files_fail_closed";
+    // workspace-local
+    READ_SCAN_BYTES_MAX: u64 = 64 << 20, "bytes",
+        "how far a file is read only to count its lines; beyond, its size is told instead",
+        "workspace_local::a_stream_of_gigabytes_is_read_only_as_far_as_it_is_asked";
+    READ_SNIFF_BYTES: usize = 8 * 1024, "bytes",
+        "where a NUL byte makes a file binary; what git looks at",
+        "workspace_local::bytes_that_are_no_text_are_replaced_and_a_nul_is_told";
+    EDIT_PLACES_SHOWN_MAX: usize = 20, "lines",
+        "line numbers told of a text that occurs too often; more help nobody",
+        "workspace_local::the_places_of_an_ambiguous_text_are_listed_up_to_a_bound";
+    DIFF_TEXT_BYTES_MAX: usize = 256 * 1024, "bytes",
+        "a patch kept with an outcome; a larger one is read from the file",
+        "workspace_local::a_difference_that_is_too_large_is_left_out_and_said_so";
+    IMAGE_SIDE_MAX: u32 = 2_000, "pixels",
+        "the longest side that every model vendor takes",
+        "workspace_local::a_wide_or_heavy_picture_is_shrunk_to_what_models_take";
+    IMAGE_BASE64_BYTES_MAX: usize = 4_718_592, "bytes",
+        "4.5 MiB of base64; vendors refuse pictures over 5",
+        "workspace_local::a_wide_or_heavy_picture_is_shrunk_to_what_models_take";
+    IMAGE_DECODE_SIDE_MAX: u32 = 30_000, "pixels",
+        "a side beyond any screen or scan; more is an attack on the decoder",
+        "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
+    IMAGE_DECODE_BYTES_MAX: u64 = 256 << 20, "bytes",
+        "memory a decoder may take; 64 megapixels",
+        "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
 }

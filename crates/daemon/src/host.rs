@@ -1,0 +1,109 @@
+//! The daemon as a value: handles, start and drain.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use stdx::clock::{Clock, Timestamp};
+use store::Store;
+use vocab::limits::DRAIN_MS_MAX;
+
+use crate::{hub::Hub, paths::Paths, secrets::Secrets, workspaces::Workspaces};
+
+/// What the daemon hosts. A static list, handed in at composition.
+pub trait Tenant: Send + Sync {
+    /// Names what it serves, each with a version: `agent@1`.
+    fn supports(&self) -> Vec<&'static str>;
+
+    /// Ends its work and waits for the last fact of it.
+    fn drain(&self) -> BoxFuture<'_, ()>;
+}
+
+/// The daemon: handles only.
+pub struct Daemon {
+    /// The claim token of this start.
+    pub id: String,
+    /// Where its files are.
+    pub paths: Paths,
+    /// What time it is.
+    pub clock: Clock,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// The store.
+    pub store: Store,
+    /// The hub.
+    pub hub: Hub,
+    /// Keys of providers.
+    pub secrets: Secrets,
+    /// Open workspaces.
+    pub workspaces: Arc<Workspaces>,
+    tenants: Vec<Arc<dyn Tenant>>,
+}
+
+impl std::fmt::Debug for Daemon {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Daemon").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// What a daemon is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// Where its files are.
+    pub paths: Paths,
+    /// What time it is.
+    pub clock: Clock,
+    /// The store.
+    pub store: Store,
+    /// The hub.
+    pub hub: Hub,
+    /// Keys of providers.
+    pub secrets: Secrets,
+    /// Open workspaces.
+    pub workspaces: Arc<Workspaces>,
+}
+
+impl Daemon {
+    /// Puts the parts together with the tenants.
+    #[must_use]
+    pub fn new(id: String, parts: Parts, tenants: Vec<Arc<dyn Tenant>>) -> Self {
+        Self {
+            id,
+            started_at: parts.clock.now(),
+            paths: parts.paths,
+            clock: parts.clock,
+            store: parts.store,
+            hub: parts.hub,
+            secrets: parts.secrets,
+            workspaces: parts.workspaces,
+            tenants,
+        }
+    }
+
+    /// Names what is served.
+    #[must_use]
+    pub fn supports(&self) -> Vec<String> {
+        let own = ["events@1", "secrets@1", "daemon@1"].into_iter();
+        own.chain(self.tenants.iter().flat_map(|tenant| tenant.supports())).map(str::to_owned).collect()
+    }
+
+    /// Ends everything in order; new requests are refused already. Returns what was given up on.
+    pub async fn drain(&self) -> Vec<&'static str> {
+        let mut given_up = Vec::new();
+        let limit = Duration::from_millis(DRAIN_MS_MAX);
+        // Tenants first: cancelled runs still store their last facts and outcomes.
+        for tenant in &self.tenants {
+            if tokio::time::timeout(limit, tenant.drain()).await.is_err() {
+                given_up.push("a tenant's work did not end in time");
+            }
+        }
+        // Then places: what still runs in them is ended, gently and then by force.
+        if tokio::time::timeout(limit, self.workspaces.close()).await.is_err() {
+            given_up.push("a workspace did not close in time");
+        }
+        // The store last, since everything before may write.
+        if self.store.close().await.is_err() {
+            given_up.push("the store did not close cleanly");
+        }
+        given_up
+    }
+}

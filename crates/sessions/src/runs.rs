@@ -1,0 +1,160 @@
+//! The live runs: at most one per session, at most so many in all.
+//!
+//! A slot is taken before anything is stored and given back when the run has told its last fact, so
+//! that "stop, then send" never meets its own shadow.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use agent::pen::Pen;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use vocab::{
+    ids::SessionId,
+    limits::RUNS_LIVE_MAX,
+    outcome::{Effect, Failure},
+};
+
+use crate::live::Live;
+
+/// The registry of live runs.
+#[derive(Debug, Clone, Default)]
+pub struct Runs(Arc<Mutex<Slots>>);
+
+#[derive(Debug, Default)]
+struct Slots {
+    taken: HashMap<SessionId, Slot>,
+    draining: bool,
+}
+
+#[derive(Debug)]
+enum Slot {
+    /// Somebody is about to start or change it.
+    Reserved,
+    /// It works.
+    Live(LiveRun),
+}
+
+/// A handle on a live run.
+#[derive(Debug, Clone)]
+pub struct LiveRun {
+    /// What it says.
+    pub live: Arc<Live>,
+    /// Writes to it.
+    pub pen: Pen,
+    /// Stops it.
+    pub cancel: CancellationToken,
+    over: watch::Receiver<bool>,
+}
+
+impl LiveRun {
+    /// Waits until the run has told its last fact.
+    pub async fn over(&self) {
+        // An error means that the sender is gone, which is the end as well.
+        self.over.clone().wait_for(|over| *over).await.ok();
+    }
+}
+
+/// The sole right to work on a session. Dropping it gives the right back.
+#[derive(Debug)]
+pub struct Reservation {
+    runs: Runs,
+    session: SessionId,
+    over: Option<watch::Sender<bool>>,
+}
+
+impl Runs {
+    /// Takes the slot of a session.
+    ///
+    /// # Errors
+    /// When a run works on it, the daemon drains, or too many runs work.
+    pub fn reserve(&self, session: &SessionId) -> Result<Reservation, Failure> {
+        let mut slots = self.lock();
+        if slots.draining {
+            return Err(Failure::not_started("draining", "the daemon is stopping"));
+        }
+        if slots.taken.contains_key(session) {
+            return Err(Failure::not_started("run_in_flight", format!("a run works on {session}"))
+                .with_hint("wait for it, or stop it first"));
+        }
+        if slots.taken.len() >= RUNS_LIVE_MAX {
+            let why = format!("{RUNS_LIVE_MAX} runs work already");
+            return Err(Failure::new("too_many_runs", Effect::NotStarted, why));
+        }
+        slots.taken.insert(session.clone(), Slot::Reserved);
+        Ok(Reservation { runs: self.clone(), session: session.clone(), over: None })
+    }
+
+    /// Returns the live run of a session.
+    #[must_use]
+    pub fn find(&self, session: &SessionId) -> Option<LiveRun> {
+        match self.lock().taken.get(session) {
+            Some(Slot::Live(run)) => Some(run.clone()),
+            Some(Slot::Reserved) | None => None,
+        }
+    }
+
+    /// Refuses new runs from now on and returns those that work.
+    #[must_use]
+    pub fn drain(&self) -> Vec<LiveRun> {
+        let mut slots = self.lock();
+        slots.draining = true;
+        slots
+            .taken
+            .values()
+            .filter_map(|slot| if let Slot::Live(run) = slot { Some(run.clone()) } else { None })
+            .collect()
+    }
+
+    /// Returns how many runs work.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.lock().taken.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Slots> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reservation {
+    /// Makes the run visible. It works until this reservation is dropped.
+    pub fn go_live(&mut self, live: Arc<Live>, pen: Pen) -> LiveRun {
+        let (sender, over) = watch::channel(false);
+        let run = LiveRun { live, pen, cancel: CancellationToken::new(), over };
+        self.over = Some(sender);
+        self.runs.lock().taken.insert(self.session.clone(), Slot::Live(run.clone()));
+        run
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.runs.lock().taken.remove(&self.session);
+        if let Some(over) = &self.over {
+            over.send(true).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_bounded_and_one_per_session() {
+        let runs = Runs::default();
+        let session = SessionId::generate();
+        let first = runs.reserve(&session).unwrap();
+        assert_eq!(runs.reserve(&session).unwrap_err().code, "run_in_flight");
+        drop(first);
+        let held: Vec<_> =
+            (0..RUNS_LIVE_MAX).map(|_| runs.reserve(&SessionId::generate()).unwrap()).collect();
+        assert_eq!(runs.reserve(&session).unwrap_err().code, "too_many_runs");
+        drop(held);
+        assert!(runs.drain().is_empty());
+        assert_eq!(runs.reserve(&session).unwrap_err().code, "draining");
+    }
+}

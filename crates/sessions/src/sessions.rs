@@ -1,0 +1,340 @@
+//! The tenant as a value: what faces ask of sessions.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use agent::{journal::Entry, transcript::Transcript};
+use daemon::{caller::Caller, host::Tenant, hub::Hub, workspaces::Workspaces};
+use futures_util::future::BoxFuture;
+use stdx::clock::Clock;
+use store::{Batch, Change, Epoch, Filter, NewSession, Page, Place, Resolved, SessionRow, Store};
+use vocab::{
+    fact::SessionFact,
+    ids::{RunId, SessionId},
+    limits::ABORT_WAIT_MS_MAX,
+    live::{Log, Position},
+    message::{Message, Mode, ModelRef, Run, RunEnd, RunState},
+    outcome::Failure,
+};
+
+use crate::{
+    live::Reader,
+    models::{Keys, Models},
+    runs::Runs,
+};
+
+/// What a run may use at most, and how it is told to behave.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Model calls of one run before it is ended with a word.
+    pub steps_max: u32,
+}
+
+/// Everything sessions are made of.
+pub struct Sessions {
+    pub(crate) store: Store,
+    pub(crate) hub: Hub,
+    pub(crate) epoch: Epoch,
+    pub(crate) clock: Clock,
+    pub(crate) workspaces: Arc<Workspaces>,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) settings: Settings,
+    pub(crate) runs: Runs,
+    /// Keys that clients sent for runs that are not over.
+    pub(crate) keys: Mutex<HashMap<RunId, Keys>>,
+    /// Where sessions without a place work.
+    pub(crate) scratch: std::path::PathBuf,
+}
+
+impl std::fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sessions").field("runs", &self.runs.count()).finish_non_exhaustive()
+    }
+}
+
+/// What sessions are composed of.
+pub struct Parts {
+    /// The store.
+    pub store: Store,
+    /// The hub.
+    pub hub: Hub,
+    /// The right to write, of this start.
+    pub epoch: Epoch,
+    /// What time it is.
+    pub clock: Clock,
+    /// Open places.
+    pub workspaces: Arc<Workspaces>,
+    /// Known models.
+    pub models: Arc<dyn Models>,
+    /// Bounds of runs.
+    pub settings: Settings,
+    /// Where sessions without a place work.
+    pub scratch: std::path::PathBuf,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").finish_non_exhaustive()
+    }
+}
+
+/// A session that is about to be made without a run.
+#[derive(Debug, Clone, Default)]
+pub struct Create {
+    /// Its title.
+    pub title: Option<String>,
+    /// A registered workspace.
+    pub workspace: Option<String>,
+    /// A directory in place of it.
+    pub cwd: Option<String>,
+    /// Its model.
+    pub model: Option<ModelRef>,
+    /// How much it asks.
+    pub mode: Mode,
+}
+
+impl Sessions {
+    /// Puts the parts together.
+    #[must_use]
+    pub fn new(parts: Parts) -> Arc<Self> {
+        Arc::new(Self {
+            store: parts.store,
+            hub: parts.hub,
+            epoch: parts.epoch,
+            clock: parts.clock,
+            workspaces: parts.workspaces,
+            models: parts.models,
+            settings: parts.settings,
+            runs: Runs::default(),
+            keys: Mutex::new(HashMap::new()),
+            scratch: parts.scratch,
+        })
+    }
+
+    /// Makes an empty session.
+    ///
+    /// # Errors
+    /// When its place is none, or it cannot be stored.
+    pub async fn create(&self, _caller: &Caller, create: Create) -> Result<SessionRow, Failure> {
+        let session = SessionId::generate();
+        let place = self.place_for(&session, create.workspace.as_deref(), create.cwd.as_deref())?;
+        let new = NewSession {
+            alias: None,
+            title: create.title.unwrap_or_default(),
+            workspace: place.workspace,
+            cwd: place.cwd,
+            model: create.model,
+            mode: create.mode,
+        };
+        let batch = Batch::of_session(self.epoch.clone(), session.clone())
+            .change(Change::CreateSession(new))
+            .fact(SessionFact::SessionCreated);
+        let appended = self.store.append(batch).await?;
+        self.hub.tell(appended.events);
+        self.row(&session).await
+    }
+
+    /// Lists sessions, latest activity first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn list(&self, _caller: &Caller, filter: Filter) -> Result<Page, Failure> {
+        Ok(self.store.sessions(filter).await?)
+    }
+
+    /// Finds the session that a person's short form means.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn resolve(&self, _caller: &Caller, text: &str) -> Result<Resolved, Failure> {
+        Ok(self.store.resolve(text).await?)
+    }
+
+    /// Finds the session of a chat.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn of_chat(&self, _caller: &Caller, chat: &str) -> Result<Option<SessionId>, Failure> {
+        Ok(self.store.session_by_alias(chat).await?.map(|row| row.id))
+    }
+
+    /// Shows a session with its present or last run.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn show(
+        &self,
+        _caller: &Caller,
+        session: &SessionId,
+    ) -> Result<(SessionRow, Option<Run>), Failure> {
+        let row = self.row(session).await?;
+        let run = match &row.run {
+            Some(mark) => self.store.run(&mark.id).await?.map(|stored| stored.run),
+            None => None,
+        };
+        Ok((row, run))
+    }
+
+    /// Returns the messages of a session.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn messages(&self, _caller: &Caller, session: &SessionId) -> Result<Vec<Message>, Failure> {
+        self.row(session).await?;
+        Ok(self.store.messages(session).await?)
+    }
+
+    /// Deletes a session: content and facts go, one tombstone stays. A live run is stopped first.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be stopped or deleted.
+    pub async fn delete(&self, caller: &Caller, session: &SessionId) -> Result<(), Failure> {
+        caller.person()?;
+        self.row(session).await?;
+        self.abort(caller, session).await?;
+        let _reservation = self.runs.reserve(session)?;
+        let appended = self.store.delete_session(&self.epoch, session).await?;
+        self.hub.tell(appended.events);
+        Ok(())
+    }
+
+    /// Stops the live or parked run of a session and waits for its last fact. None there: nothing to do.
+    ///
+    /// # Errors
+    /// When there is no such session, or a parked run's end cannot be stored.
+    pub async fn abort(&self, _caller: &Caller, session: &SessionId) -> Result<(), Failure> {
+        if let Some(run) = self.runs.find(session) {
+            run.cancel.cancel();
+            let limit = Duration::from_millis(ABORT_WAIT_MS_MAX);
+            // A run that does not end in time was told to; its end comes as a fact.
+            tokio::time::timeout(limit, run.over()).await.ok();
+            return Ok(());
+        }
+        self.row(session).await?;
+        let reservation = self.runs.reserve(session)?;
+        let stored = self.store.transcript(session).await?;
+        if let Some(run @ Run { state: RunState::Parked { .. }, .. }) = stored.run {
+            let transcript = Transcript {
+                session: session.clone(),
+                messages: stored.messages,
+                run,
+            };
+            let entry = agent::close::close(&transcript, RunEnd::Aborted);
+            self.append_entry(transcript, entry).await?;
+        }
+        drop(reservation);
+        Ok(())
+    }
+
+    /// Reads the run stream of a session from a position.
+    ///
+    /// # Errors
+    /// When nothing is live and the position is not of the last run.
+    pub async fn stream(
+        &self,
+        _caller: &Caller,
+        session: &SessionId,
+        from: Option<(RunId, Position)>,
+    ) -> Result<Reader, Failure> {
+        if let Some(run) = self.runs.find(session) {
+            let at = from.filter(|(id, _)| id == run.live.run()).map(|(_, at)| at);
+            return Ok(run.live.reader(at.unwrap_or_default()));
+        }
+        let row = self.row(session).await?;
+        let none = || Failure::not_started("no_live_run", format!("no run works on {session}"));
+        let stored = self.store.transcript(&row.id).await?;
+        let run = stored.run.ok_or_else(none)?;
+        let parked = matches!(run.state, RunState::Parked { .. });
+        let at = match from {
+            Some((id, at)) if id == run.id => at,
+            Some(_) => Position::default(),
+            None if parked => Position::default(),
+            None => return Err(none()),
+        };
+        let message = stored.messages.iter().find(|m| m.id == run.message).ok_or_else(none)?;
+        let log = Log::of_message(session, &run.id, message, &run.state);
+        Ok(Reader::of_stored(run.id, &log, at))
+    }
+
+    /// Returns how many sessions are stored and how many runs work.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn counts(&self) -> Result<(u64, u64), Failure> {
+        let counts = self.store.counts().await?;
+        Ok((counts.sessions, u64::try_from(self.runs.count()).unwrap_or(u64::MAX)))
+    }
+
+    pub(crate) async fn row(&self, session: &SessionId) -> Result<SessionRow, Failure> {
+        self.store.session(session).await?.ok_or_else(|| {
+            Failure::not_started("session_not_found", format!("there is no session {session}"))
+                .with_hint("stead sessions list shows what there is")
+        })
+    }
+
+    /// Chooses where a new session works: a registered place, a directory, or a scratch of its own.
+    pub(crate) fn place_for(
+        &self,
+        session: &SessionId,
+        workspace: Option<&str>,
+        cwd: Option<&str>,
+    ) -> Result<Place, Failure> {
+        let dir = match (workspace, cwd) {
+            (Some(name), _) => self.workspaces.find(name)?.path,
+            (None, Some(cwd)) if std::path::Path::new(cwd).is_absolute() => cwd.into(),
+            (None, Some(_)) => {
+                return Err(Failure::not_started("invalid_field", "cwd must be an absolute path"));
+            }
+            (None, None) => self.scratch.join(session.as_str()).join("scratch"),
+        };
+        let cwd = dir.into_os_string().into_string().map_err(|_lossy| {
+            Failure::not_started("invalid_field", "the directory's name is not UTF-8")
+        })?;
+        Ok(Place { workspace: workspace.map(str::to_owned), cwd: Some(cwd) })
+    }
+
+    /// Stores an entry of a run that no task drives.
+    pub(crate) async fn append_entry(&self, transcript: Transcript, entry: Entry) -> Result<(), Failure> {
+        let log = Log::default();
+        let run = transcript.run.id.clone();
+        let live = crate::live::Live::new(transcript.session.clone(), run, log);
+        let (store, hub) = (self.store.clone(), self.hub.clone());
+        let journal = crate::journal::RunJournal::new(store, hub, self.epoch.clone(), live, transcript);
+        agent::journal::Journal::append(&journal, entry).await
+    }
+
+    pub(crate) fn remember_keys(&self, run: &RunId, keys: Keys) {
+        let mut all = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(run.clone()).or_default().extend(keys);
+    }
+
+    pub(crate) fn keys_of(&self, run: &RunId) -> Keys {
+        let all = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(run).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn forget_keys(&self, run: &RunId) {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+    }
+}
+
+impl Tenant for Sessions {
+    fn supports(&self) -> Vec<&'static str> {
+        vec!["agent@1", "chat@1", "sessions@1"]
+    }
+
+    fn drain(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let runs = self.runs.drain();
+            for run in &runs {
+                run.cancel.cancel();
+            }
+            for run in runs {
+                run.over().await;
+            }
+        })
+    }
+}
