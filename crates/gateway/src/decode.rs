@@ -1,0 +1,131 @@
+//! Bodies and queries become typed values, or a refusal that names the field.
+//!
+//! What the values mean is not decided here.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+use crate::refuse::Refused;
+
+/// Reads a JSON body. An empty body reads as `{}`, so that a request without wishes needs none.
+///
+/// Nesting is bounded by the parser itself (`JSON_DEPTH_MAX`).
+///
+/// # Errors
+/// When it is not JSON (`malformed_body`), has a field nobody knows (`unknown_field`), or a field that
+/// is missing or of the wrong kind (`invalid_field`).
+pub fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
+    let text = if body.is_empty() { b"{}" } else { body };
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        refusal(&path, error.inner())
+    })?;
+    reader.end().map_err(|error| refusal(".", &error))?;
+    Ok(value)
+}
+
+fn refusal(path: &str, error: &serde_json::Error) -> Refused {
+    let text = error.to_string();
+    // The parser adds where it stood; for a wrong field its path says more.
+    let said = text.rsplit_once(" at line ").map_or(text.as_str(), |(said, _)| said);
+    match error.classify() {
+        Category::Syntax | Category::Eof | Category::Io => {
+            Refused::new("malformed_body", format!("the body is not JSON: {text}"))
+        }
+        Category::Data => {
+            let named = quoted(said, "unknown field `");
+            let code = if named.is_some() { "unknown_field" } else { "invalid_field" };
+            let name = named.or_else(|| quoted(said, "missing field `"));
+            let name = name.or_else(|| quoted(said, "duplicate field `"));
+            let field = join(path, name);
+            Refused::new(code, format!("{field}: {said}")).at(field)
+        }
+    }
+}
+
+/// Returns the name that a message of serde's derive puts in backquotes after `lead`.
+fn quoted<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
+    text.strip_prefix(lead)?.split('`').next()
+}
+
+/// Joins the path of a container with the name of a field in it. The path may end in that very name
+/// already, or in a question mark where the parser does not know the name.
+fn join(path: &str, name: Option<&str>) -> String {
+    let path = path.trim_end_matches('?').trim_end_matches('.');
+    match name {
+        None if path.is_empty() => "body".to_owned(),
+        None => path.to_owned(),
+        Some(name) if path.is_empty() => name.to_owned(),
+        Some(name) if path == name || path.ends_with(&format!(".{name}")) => path.to_owned(),
+        Some(name) => format!("{path}.{name}"),
+    }
+}
+
+/// The parameters of a query, each at most once.
+#[derive(Debug, Default)]
+pub struct Query(BTreeMap<String, String>);
+
+impl Query {
+    /// Reads a query and refuses what is not in `known`.
+    ///
+    /// # Errors
+    /// When a parameter is unknown, repeated, or not UTF-8 after decoding.
+    pub fn parse(text: &str, known: &[&str]) -> Result<Self, Refused> {
+        let mut found = BTreeMap::new();
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let bad = || Refused::new("invalid_query", "a query parameter is not valid UTF-8");
+            let name = percent(&name.replace('+', " ")).ok_or_else(bad)?;
+            let value = percent(&value.replace('+', " ")).ok_or_else(bad)?;
+            if !known.contains(&name.as_str()) {
+                let names = known.join(", ");
+                let text = "a query parameter is not known";
+                return Err(Refused::new("invalid_query", text).with_hint(format!("known: {names}")));
+            }
+            if found.contains_key(&name) {
+                let text = format!("the query parameter {name:?} is given twice");
+                return Err(Refused::new("invalid_query", text).at(name));
+            }
+            found.insert(name, value);
+        }
+        Ok(Self(found))
+    }
+
+    /// Takes a parameter out.
+    pub fn take(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name)
+    }
+
+    /// Takes a number out.
+    ///
+    /// # Errors
+    /// When it is not a number.
+    pub fn number(&mut self, name: &str) -> Result<Option<u32>, Refused> {
+        let Some(text) = self.0.remove(name) else { return Ok(None) };
+        let bad = |_| Refused::new("invalid_query", format!("{name} is not a number")).at(name);
+        text.parse().map(Some).map_err(bad)
+    }
+}
+
+/// Undoes percent-encoding; none when the result is not UTF-8 or an escape is broken.
+#[must_use]
+pub fn percent(text: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let high = char::from(bytes.next()?).to_digit(16)?;
+            let low = char::from(bytes.next()?).to_digit(16)?;
+            out.push(u8::try_from(high * 16 + low).ok()?);
+        } else {
+            out.push(byte);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! One connection, from its first byte to its last.
+//!
+//! This is the one place where a connection's protocol is chosen. Today every connection speaks
+//! HTTP/1.1, so nothing is read before hyper reads.
+
+use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
+
+use api::problem::Problem;
+use hyper::{server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+use vocab::{limits, outcome::Failure};
+
+use crate::{
+    listen::{
+        stream::Stream,
+        watched::{self, Watched},
+    },
+    mount::Front,
+    perimeter::Peer,
+};
+
+/// The bounds of a door and its connections; the default is the table of limits.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// Connections at a time.
+    pub connections: usize,
+    /// Surplus connections that are told so at a time.
+    pub refused: usize,
+    /// How long a head may take, and how long an idle connection is kept.
+    pub head_read: Duration,
+    /// How long a client may take to read one backlog.
+    pub stall: Duration,
+    /// How long a refused client may go on sending.
+    pub linger: Duration,
+}
+
+/// Serves one connection until it ends or the doors close.
+pub(crate) async fn serve(
+    stream: Stream,
+    peer: Peer,
+    front: Arc<Front>,
+    bounds: &Bounds,
+    closing: CancellationToken,
+) {
+    let answer = service_fn(|request| {
+        let (front, peer) = (&front, &peer);
+        async move { Ok::<_, Infallible>(front.answer(request, peer).await) }
+    });
+    let io = TokioIo::new(Watched::new(stream, bounds.stall));
+    let mut http = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(bounds.head_read)
+        .max_headers(limits::HEADERS_MAX)
+        .max_header_size(limits::HEAD_BYTES_MAX)
+        .max_buf_size(limits::STREAM_BACKLOG_BYTES_MAX)
+        .serve_connection(io, answer);
+    let ended = {
+        let mut running = pin!(&mut http);
+        tokio::select! {
+            ended = &mut running => Some(ended),
+            () = closing.cancelled() => None,
+        }
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
+            pin!(&mut http).graceful_shutdown();
+            (&mut http).await
+        }
+    };
+    match ended {
+        Ok(()) => {}
+        Err(error) if error.is_parse() => tracing::debug!(%error, "a request could not be read"),
+        Err(error) => {
+            tracing::debug!(%error, "a connection broke");
+            return;
+        }
+    }
+    linger(http.into_parts().io.into_inner().into_stream(), bounds.linger).await;
+}
+
+/// Tells a surplus connection that there is no room.
+pub(crate) async fn turn_away(mut stream: Stream, bounds: &Bounds) {
+    let text = "all connections of this door are in use";
+    let failure = Failure::not_started("too_many_connections", text)
+        .with_hint("close other clients of the daemon, or try again in a moment");
+    let response = watched::response("503 Service Unavailable", &Problem::from(failure));
+    if let Ok(Ok(())) = timeout(bounds.linger, stream.write_all(&response)).await {
+        timeout(bounds.linger, stream.shutdown()).await.ok();
+        linger(stream, bounds.linger).await;
+    }
+}
+
+/// Reads and throws away what a client still sends after the last answer. Closing over unread bytes
+/// would reset the connection, and the client would lose the answer.
+async fn linger(mut stream: Stream, limit: Duration) {
+    let drain = async {
+        let mut left = limits::LINGER_BYTES_MAX;
+        let mut scrap = vec![0; 16 * 1024];
+        while left > 0 {
+            match stream.read(&mut scrap).await {
+                Ok(0) | Err(_) => return,
+                Ok(bytes) => left = left.saturating_sub(bytes),
+            }
+        }
+    };
+    timeout(limit, drain).await.ok();
+}

@@ -1,0 +1,287 @@
+//! From a request to its row, and from the row to its handler: the only way in.
+//!
+//! A request passes the perimeter, finds its row in `api::routes::TABLE`, proves what the row needs,
+//! and only then is its body read. What a handler does is in `routes`.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use api::routes::{Endpoint, Method, Needs, Route, TABLE};
+use bytes::{Bytes, BytesMut};
+use daemon::caller::Caller;
+use futures_util::{FutureExt, future::BoxFuture};
+use http_body_util::BodyExt;
+use hyper::{
+    HeaderMap, Request, Response, StatusCode,
+    body::Incoming,
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::Semaphore;
+use vocab::limits;
+
+use crate::{
+    body::Body,
+    decode,
+    perimeter::{Peer, Perimeter, too_large},
+    refuse::{self, Refused},
+    sse::Events,
+};
+
+/// The budget of bodies counts in this unit, so that a small body is one permit.
+const BODY_UNIT_BYTES: usize = 1024;
+
+/// A request that passed the perimeter and found its row.
+#[derive(Debug)]
+pub struct Ask {
+    /// The proof.
+    pub caller: Caller,
+    /// The value of the path's one parameter, decoded; empty where the path has none.
+    pub parameter: String,
+    /// What comes after the question mark.
+    pub query: String,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body; empty for methods that have none.
+    pub body: Bytes,
+}
+
+impl Ask {
+    /// Reads the body as JSON.
+    ///
+    /// # Errors
+    /// When it is not what the row takes.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Refused> {
+        decode::json(&self.body)
+    }
+
+    /// Returns a header's text, if it has one.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+/// What a handler answers.
+#[derive(Debug)]
+pub enum Reply {
+    /// One JSON document.
+    Json(Bytes),
+    /// Nothing: there is nothing to tell.
+    Nothing,
+    /// A stream of events, with headers of its own.
+    Events(Box<Events>, Vec<(&'static str, String)>),
+}
+
+impl Reply {
+    /// Builds a document from a value.
+    ///
+    /// # Errors
+    /// When the value does not serialise, which is a fault of ours.
+    pub fn json<T: Serialize>(value: &T) -> Result<Self, Refused> {
+        match serde_json::to_vec(value) {
+            Ok(bytes) => Ok(Self::Json(bytes.into())),
+            Err(error) => {
+                tracing::error!(%error, "an answer does not serialise");
+                Err(Refused::internal())
+            }
+        }
+    }
+
+    fn into_response(self) -> Response<Body> {
+        match self {
+            Self::Json(bytes) => refuse::json(StatusCode::OK, bytes),
+            Self::Nothing => refuse::plain(StatusCode::NO_CONTENT, Body::empty()),
+            Self::Events(events, headers) => {
+                let mut response = refuse::plain(StatusCode::OK, Body::Events(events));
+                let kind = HeaderValue::from_static("text/event-stream");
+                response.headers_mut().insert(CONTENT_TYPE, kind);
+                for (name, value) in headers {
+                    if let Ok(value) = HeaderValue::from_str(&value) {
+                        response.headers_mut().insert(HeaderName::from_static(name), value);
+                    }
+                }
+                response
+            }
+        }
+    }
+}
+
+/// All handlers as one function. `routes::handler` builds it from an exhaustive match, so that a row
+/// without a handler does not compile.
+pub type Handler =
+    Arc<dyn Fn(Endpoint, Ask) -> BoxFuture<'static, Result<Reply, Refused>> + Send + Sync>;
+
+/// The front of the daemon: perimeter, table and handlers, shared by both doors.
+pub struct Front {
+    perimeter: Perimeter,
+    handler: Handler,
+    bodies: Semaphore,
+    body_read: Duration,
+}
+
+impl std::fmt::Debug for Front {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Front").field("perimeter", &self.perimeter).finish_non_exhaustive()
+    }
+}
+
+impl Front {
+    /// Builds the front.
+    #[must_use]
+    pub fn new(perimeter: Perimeter, handler: Handler) -> Self {
+        Self {
+            perimeter,
+            handler,
+            bodies: Semaphore::new(limits::REQUEST_BODIES_BYTES_MAX / BODY_UNIT_BYTES),
+            body_read: Duration::from_millis(limits::BODY_READ_MS_MAX),
+        }
+    }
+
+    /// Bounds how long a body may take to arrive, in place of the usual limit.
+    #[must_use]
+    pub fn with_body_read(mut self, limit: Duration) -> Self {
+        self.body_read = limit;
+        self
+    }
+
+    /// Bounds the bytes of all bodies in memory, in place of the usual limit.
+    #[must_use]
+    pub fn with_bodies(mut self, bytes: usize) -> Self {
+        self.bodies = Semaphore::new(bytes / BODY_UNIT_BYTES);
+        self
+    }
+
+    /// Answers one request. It always has an answer, also when a handler panics.
+    pub async fn answer(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
+        let headers = request.headers().clone();
+        let answered = AssertUnwindSafe(self.pass(request, peer)).catch_unwind().await;
+        let mut response = match answered {
+            Ok(Ok(response)) => response,
+            Ok(Err(refused)) => refused.into_response(),
+            Err(_) => {
+                // The panic hook has told what and where.
+                tracing::error!("a handler panicked");
+                Refused::internal().into_response()
+            }
+        };
+        self.perimeter.share(&headers, &mut response);
+        response
+    }
+
+    async fn pass(
+        &self,
+        request: Request<Incoming>,
+        peer: &Peer,
+    ) -> Result<Response<Body>, Refused> {
+        let (head, body) = request.into_parts();
+        if let Some(response) = self.perimeter.preflight(&head, peer)? {
+            return Ok(response);
+        }
+        let caller = self.perimeter.admit(&head, peer)?;
+        let (route, parameter) = find(&head.method, head.uri.path())?;
+        if route.needs == Needs::Person {
+            caller.person()?;
+        }
+        let body = match route.method {
+            Method::Post => self.read(&head.headers, body).await?,
+            Method::Get | Method::Delete => Bytes::new(),
+        };
+        let query = head.uri.query().unwrap_or_default().to_owned();
+        let ask = Ask { caller, parameter, query, headers: head.headers, body };
+        (self.handler)(route.endpoint, ask).await.map(Reply::into_response)
+    }
+
+    /// Reads a body within the limits of one and of all. What all hold is given back as soon as the
+    /// body is whole: a handler drops it when it has decoded it.
+    async fn read(&self, headers: &HeaderMap, body: Incoming) -> Result<Bytes, Refused> {
+        let late = |_| Refused::new("body_timeout", "the body did not arrive in time");
+        let whole = self.collect(body);
+        let bytes = tokio::time::timeout(self.body_read, whole).await.map_err(late)??;
+        if bytes.is_empty() {
+            return Ok(bytes);
+        }
+        let plain = headers.get(CONTENT_ENCODING).is_none_or(|value| value == "identity");
+        let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        if plain && kind.is_some_and(is_json) {
+            Ok(bytes)
+        } else {
+            let hint = "send `content-type: application/json`, not compressed";
+            Err(Refused::new("unsupported_media_type", "the body is not JSON").with_hint(hint))
+        }
+    }
+
+    async fn collect(&self, mut body: Incoming) -> Result<Bytes, Refused> {
+        let mut held = Vec::new();
+        let mut whole = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let cut = |_| Refused::new("malformed_body", "the body broke off");
+            let Ok(data) = frame.map_err(cut)?.into_data() else { continue };
+            if whole.len() + data.len() > limits::REQUEST_BODY_BYTES_MAX {
+                return Err(too_large());
+            }
+            let units = (whole.len() + data.len()).div_ceil(BODY_UNIT_BYTES) - held.len();
+            for _ in 0..units {
+                held.push(self.bodies.try_acquire().map_err(|_| {
+                    Refused::new("too_many_bodies", "other requests hold all memory for bodies")
+                        .with_hint("try again in a moment")
+                })?);
+            }
+            whole.extend_from_slice(&data);
+        }
+        Ok(whole.freeze())
+    }
+}
+
+fn is_json(kind: &str) -> bool {
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+/// Finds the row of a method and path, with the decoded value of the path's parameter.
+fn find(method: &hyper::Method, path: &str) -> Result<(&'static Route, String), Refused> {
+    let mut allowed: Vec<&str> = Vec::new();
+    for route in TABLE {
+        let Some(parameter) = fit(route.path, path) else { continue };
+        if word(route.method) == method.as_str() {
+            return Ok((route, parameter));
+        }
+        allowed.push(word(route.method));
+    }
+    if allowed.is_empty() {
+        return Err(Refused::new("no_route", "there is nothing at this path"));
+    }
+    let allowed = allowed.join(", ");
+    let text = format!("this path answers {allowed} only");
+    Err(Refused::new("method_not_allowed", text).allowing(allowed))
+}
+
+/// Returns the method's word on the wire.
+pub(crate) fn word(method: Method) -> &'static str {
+    match method {
+        Method::Get => "GET",
+        Method::Post => "POST",
+        Method::Delete => "DELETE",
+    }
+}
+
+/// Fits a path to a pattern, segment by segment; a parameter is decoded after the split, so that an
+/// encoded slash stays within its segment.
+fn fit(pattern: &str, path: &str) -> Option<String> {
+    let mut parameter = String::new();
+    let mut segments = path.split('/');
+    for wanted in pattern.split('/') {
+        let segment = segments.next()?;
+        if wanted.starts_with('{') {
+            parameter = decode::percent(segment)?;
+            if parameter.is_empty() || parameter.len() > limits::PATH_PARAMETER_BYTES_MAX {
+                return None;
+            }
+        } else if wanted != segment {
+            return None;
+        }
+    }
+    segments.next().is_none().then_some(parameter)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! Who is at the other end of a connection, as far as the kernel tells.
+//!
+//! A peer on the Unix socket is an agent when its process descends from this daemon, or carries the
+//! marker of a run in its environment: children of tools that left their parents keep the marker. A
+//! process we cannot look at is taken for an agent, since only what is known to be a person's may act
+//! as one. Whether an agent may do something is not decided here.
+
+#![expect(clippy::disallowed_methods, reason = "reads /proc, which holds no user's file")]
+
+use std::fs;
+
+use daemon::caller::CallerKind;
+use tokio::net::UnixStream;
+use vocab::{ids::SessionId, limits};
+
+/// The variable that every process of a run carries.
+pub const RUN_MARKER: &str = "STEAD_RUN";
+
+/// The variable that names the session of a run.
+pub const SESSION_MARKER: &str = "STEAD_SESSION";
+
+/// The other end of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Peer {
+    /// A process of the same user on the Unix socket.
+    Socket(CallerKind),
+    /// Somebody on loopback TCP.
+    Tcp,
+}
+
+impl Peer {
+    /// Looks at the other end of a Unix connection; none when it belongs to another user.
+    #[must_use]
+    pub fn of_socket(stream: &UnixStream) -> Option<Self> {
+        let told = stream.peer_cred().ok()?;
+        if told.uid() != rustix::process::geteuid().as_raw() {
+            return None;
+        }
+        // The pid is absent or zero when the peer lives in a namespace that we cannot see into.
+        let pid = told.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
+        Some(Self::Socket(pid.map_or(CallerKind::Agent(None), kind_of)))
+    }
+}
+
+/// Tells what a process of our own user is.
+fn kind_of(pid: u32) -> CallerKind {
+    let me = std::process::id();
+    if pid == me {
+        return CallerKind::Person;
+    }
+    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
+        return CallerKind::Agent(None);
+    };
+    let session = variable(&environment, SESSION_MARKER)
+        .and_then(|value| std::str::from_utf8(value).ok())
+        .and_then(|value| value.parse::<SessionId>().ok());
+    if variable(&environment, RUN_MARKER).is_some() || descends(pid, me).unwrap_or(true) {
+        CallerKind::Agent(session)
+    } else {
+        CallerKind::Person
+    }
+}
+
+fn variable<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    environment
+        .split(|byte| *byte == 0)
+        .find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+}
+
+/// Tells whether a process descends from `ancestor`; none when it cannot be told.
+///
+/// A parent is older than its child. Where one is younger, its pid was given away between two
+/// looks, so that the walk would go on in a stranger's family.
+fn descends(pid: u32, ancestor: u32) -> Option<bool> {
+    let mut child = Look::at(pid)?;
+    for _ in 0..limits::ANCESTORS_MAX {
+        if child.parent == ancestor {
+            return Some(true);
+        }
+        if child.parent <= 1 {
+            return Some(false);
+        }
+        let parent = Look::at(child.parent)?;
+        if parent.started > child.started {
+            return None;
+        }
+        child = parent;
+    }
+    None
+}
+
+/// One look at a process.
+struct Look {
+    parent: u32,
+    started: u64,
+}
+
+impl Look {
+    fn at(pid: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The command's name stands in parentheses and may hold spaces and parentheses itself.
+        let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+        let parent = fields.nth(1)?.parse().ok()?;
+        let started = fields.nth(17)?.parse().ok()?;
+        Some(Self { parent, started })
+    }
+}
