@@ -347,4 +347,10 @@ limits! {
     RUN_FAILURE_BYTES_MAX: usize = 1_000, "bytes",
         "the message of a failed run; facts are thin",
         "agent::a_long_failure_is_cut_in_the_fact";
+    RUNTIME_THREADS: usize = 2, "threads",
+        "the daemon's runtime; it waits more than it works, and each thread costs memory",
+        "cli::a_daemon_serves_and_drains";
+    PRUNE_EVERY_MS: u64 = 3_600_000, "milliseconds",
+        "how often old facts are pruned; they age in days",
+        "cli::a_daemon_serves_and_drains";
 }
