@@ -97,3 +97,6 @@ impl Subscription {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

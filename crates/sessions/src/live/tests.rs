@@ -124,7 +124,8 @@ async fn progress_keeps_a_bounded_tail_for_those_who_come_late() {
     let call = CallId("c1".into());
     live.progress(&call, &"a".repeat(PROGRESS_TAIL_BYTES_MAX));
     live.progress(&call, "end");
-    let mut late = live.reader(live.lock().log.end());
+    let end = live.lock().log.end();
+    let mut late = live.reader(end);
     let Next::Frame(frame) = late.next().await else { panic!("no frame") };
     let Content::Progress { text, replaces, .. } = &frame.content else { panic!("no progress") };
     assert!(*replaces && text.ends_with("aend"));
