@@ -53,12 +53,15 @@ pub(crate) fn close_with(
         }
     }
     let end = bounded(end);
-    for idx in 0..parts.len() {
-        let ordinal = next_ordinal(&parts);
-        let Some(part) = parts.get_mut(idx) else { continue };
-        if close_part(&transcript.run, (idx, part), &end, ordinal, &mut entry) {
-            replace(&mut entry.parts, idx, part.clone());
+    let mut ordinal = next_ordinal(&parts);
+    for (idx, part) in parts.iter_mut().enumerate() {
+        let Some(chunk) = close_part((idx, &mut *part), &end, ordinal) else { continue };
+        if let Chunk::Output { call, outcome } = &chunk {
+            entry.facts.push(ended_fact(&transcript.run, call, outcome));
+            ordinal = ordinal.saturating_add(1);
         }
+        entry.chunks.push(chunk);
+        replace(&mut entry.parts, idx, part.clone());
     }
     for note in notes {
         let part = parts.len();
@@ -78,29 +81,21 @@ pub(crate) fn close_with(
     entry
 }
 
-/// Closes one part; tells whether it changed.
-fn close_part(
-    run: &Run,
-    (idx, part): (usize, &mut Part),
-    end: &RunEnd,
-    ordinal: u32,
-    entry: &mut Entry,
-) -> bool {
+/// Closes one part; returns what to tell of it, or none when it was not open.
+fn close_part((idx, part): (usize, &mut Part), end: &RunEnd, ordinal: u32) -> Option<Chunk> {
     match part {
         Part::Text { done, .. } if !*done => {
             *done = true;
-            entry.chunks.push(Chunk::TextEnd { part: idx });
-            true
+            Some(Chunk::TextEnd { part: idx })
         }
         Part::Reasoning { done, .. } if !*done => {
             *done = true;
-            entry.chunks.push(Chunk::ReasoningEnd { part: idx });
-            true
+            Some(Chunk::ReasoningEnd { part: idx })
         }
         Part::Call { call, state, .. } if !matches!(state, CallState::Ended { .. }) => {
             let outcome = Outcome::failed(left_open(end, state));
-            end_call(run, call, outcome, ordinal, entry, state);
-            true
+            *state = CallState::Ended { outcome: outcome.clone(), ordinal };
+            Some(Chunk::Output { call: call.clone(), outcome })
         }
         Part::Text { .. }
         | Part::Reasoning { .. }
@@ -108,21 +103,8 @@ fn close_part(
         | Part::Step { .. }
         | Part::File { .. }
         | Part::Steer { .. }
-        | Part::Note { .. } => false,
+        | Part::Note { .. } => None,
     }
-}
-
-fn end_call(
-    run: &Run,
-    call: &CallId,
-    outcome: Outcome,
-    ordinal: u32,
-    entry: &mut Entry,
-    state: &mut CallState,
-) {
-    entry.facts.push(ended_fact(run, call, &outcome));
-    entry.chunks.push(Chunk::Output { call: call.clone(), outcome: outcome.clone() });
-    *state = CallState::Ended { outcome, ordinal };
 }
 
 /// The fact that a call ended.

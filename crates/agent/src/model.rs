@@ -32,7 +32,7 @@ pub(crate) enum Called {
     /// The model spoke to its end, and that is stored.
     Done,
     /// It broke off: what is left to store, and how the run ends.
-    Broken(Entry, RunEnd),
+    Broken(Box<Entry>, RunEnd),
 }
 
 /// How listening to one attempt ended.
@@ -182,7 +182,7 @@ impl Loop {
         entry.parts.extend(call.draft.take_unsaved());
         let run = self.pen.transcript().run.id.clone();
         entry.facts.push(RunFact::StepEnded { run });
-        Called::Broken(entry, end)
+        Called::Broken(Box::new(entry), end)
     }
 
     /// Returns how long to wait before an attempt, or that there will be none.
