@@ -135,11 +135,12 @@ async fn resumed(parked: &Transcript) {
 async fn a_run_whose_writer_died_is_closed_when_it_is_driven() {
     let rig = played().await;
     let mut transcript = rig.start.clone();
-    for entry in rig.journal.entries().iter().take(5) {
-        transcript.apply(entry);
+    for entry in rig.journal.entries() {
+        if !call_states(&transcript).contains(&CallState::Started) {
+            transcript.apply(&entry);
+        }
     }
-    let started = call_states(&transcript).contains(&CallState::Started);
-    assert!(started, "the prefix ends inside a call");
+    assert_eq!(words::state(&transcript.run.state), "running");
     let again = Rig::of(transcript, []);
     assert_eq!(words::state(&again.drive().await), "interrupted");
     assert!(again.tools.seen.lock().unwrap().calls.is_empty());

@@ -1,35 +1,22 @@
-//! A script that speaks, tools that act, and a journal that keeps and checks everything.
+//! A run with everything it needs, and a journal that keeps and checks everything.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
-use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::BoxStream};
-use provider::{
-    delta::{Delta, ProviderFailure, Retry},
-    prompt::{Prompt, PromptMessage},
-    seam::Provider,
-};
-use serde_json::{Value, json};
+use futures_util::future::BoxFuture;
 use stdx::clock::{Clock, Timestamp};
 use tokio_util::sync::CancellationToken;
 use vocab::{
-    ids::{CallId, MessageId, RunId, SessionId},
+    ids::{MessageId, RunId, SessionId},
     live::{Chunk, Log},
-    message::{Message, Mode, ModelRef, Part, Role, Run, RunState, StopReason, Usage},
-    outcome::{Effect, Failure, Outcome},
-    schema::{Property, Schema},
-    tool::{Execution, Reach, ToolSpec},
-};
-use workspace::{
-    call::{Call, CallContext, Progress},
-    catalog::Catalog,
-    source::ToolSource,
+    message::{Message, Mode, ModelRef, Part, Role, Run, RunState},
+    outcome::Failure,
 };
 
 use super::words;
+pub(super) use super::{
+    stage::{Say, Script, Tools, Turn, call, calls, fail, says, stop, text, turn},
+    words::{assert_valid, prompt_line},
+};
 use crate::{
     journal::{Entry, Journal, Pulse},
     pen::Pen,
@@ -37,183 +24,6 @@ use crate::{
     transcript::Transcript,
     turn::{Loop, Settings, drive},
 };
-
-/// One thing that the script does.
-#[derive(Debug, Clone)]
-pub(super) enum Say {
-    Delta(Delta),
-    Wait(u64),
-    Hang,
-    Panic,
-}
-
-pub(super) type Turn = Vec<Say>;
-
-pub(super) fn turn(deltas: impl IntoIterator<Item = Vec<Delta>>) -> Turn {
-    deltas.into_iter().flatten().map(Say::Delta).collect()
-}
-
-pub(super) fn text(words: &str) -> Vec<Delta> {
-    vec![Delta::TextStart, Delta::Text(words.to_owned()), Delta::TextEnd]
-}
-
-pub(super) fn call(id: &str, tool: &str, input: Value) -> Vec<Delta> {
-    vec![
-        Delta::CallStart { id: CallId(id.to_owned()), tool: tool.to_owned() },
-        Delta::CallInput(input.to_string()),
-        Delta::CallEnd { input },
-    ]
-}
-
-pub(super) fn stop(reason: StopReason) -> Vec<Delta> {
-    vec![Delta::Usage(Usage { input: 10, output: 1, ..Usage::default() }), Delta::Done(reason)]
-}
-
-pub(super) fn fail(code: &str, retry: Retry) -> Vec<Delta> {
-    let failure = Failure::new(code, Effect::Indeterminate, format!("it said {code}"));
-    vec![Delta::Failed(ProviderFailure { failure, retry })]
-}
-
-/// A turn that calls the tools given as `id tool path do`, and waits for them.
-pub(super) fn calls(list: &[(&str, &str, &str)]) -> Turn {
-    let deltas = list.iter().map(|(id, tool, act)| call(id, tool, json!({"path": "p", "do": act})));
-    turn(deltas.chain([stop(StopReason::ToolUse)]))
-}
-
-pub(super) fn says(words: &str) -> Turn {
-    turn([text(words), stop(StopReason::Stop)])
-}
-
-#[derive(Default)]
-pub(super) struct Script {
-    turns: Mutex<VecDeque<Turn>>,
-    pub(super) prompts: Mutex<Vec<Prompt>>,
-}
-
-impl Provider for Script {
-    fn stream(&self, prompt: Prompt, cancel: CancellationToken) -> BoxStream<'static, Delta> {
-        self.prompts.lock().unwrap().push(prompt);
-        let turn = self.turns.lock().unwrap().pop_front().expect("the script has a turn left");
-        let said = futures_util::stream::iter(turn).filter_map(|say| async move {
-            match say {
-                Say::Delta(delta) => Some(delta),
-                Say::Wait(ms) => {
-                    tokio::time::sleep(Duration::from_millis(ms)).await;
-                    None
-                }
-                Say::Hang => std::future::pending().await,
-                Say::Panic => panic!("the script fell over"),
-            }
-        });
-        said.take_until(cancel.cancelled_owned()).boxed()
-    }
-}
-
-type Hook = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
-
-/// Tools whose `do` says what they do: nothing, `ms:N`, `hook`, `panic`, `wait` (until cancelled),
-/// `hang` (for ever), `talk`, `stale`, `fail`.
-pub(super) struct Tools {
-    catalog: Mutex<Arc<Catalog>>,
-    hook: Mutex<Option<Hook>>,
-    left: Mutex<Vec<String>>,
-    pub(super) hang_at_end: Mutex<bool>,
-    pub(super) seen: Arc<Mutex<Seen>>,
-}
-
-#[derive(Default, Debug)]
-pub(super) struct Seen {
-    pub(super) calls: Vec<String>,
-    pub(super) now: usize,
-    pub(super) at_once: usize,
-    pub(super) ended_runs: usize,
-}
-
-fn specs() -> Vec<Arc<ToolSpec>> {
-    let of = |name: &'static str, reach, execution| {
-        Arc::new(ToolSpec {
-            name,
-            description: "A tool of the tests.\nMore of it.",
-            parameters: Schema::Object(vec![
-                Property::required("path", Schema::Text { description: "where" }),
-                Property::optional("do", Schema::Text { description: "what" }),
-                Property::optional(
-                    "n",
-                    Schema::Integer { description: "how often", minimum: 1, maximum: 9 },
-                ),
-            ]),
-            reach,
-            execution,
-            prepare: |arguments| arguments,
-        })
-    };
-    vec![
-        of("look", Reach::Reads, Execution::Parallel),
-        of("change", Reach::Writes, Execution::Parallel),
-        of("exec", Reach::Runs, Execution::Parallel),
-        of("alone", Reach::Reads, Execution::Sequential),
-    ]
-}
-
-impl ToolSource for Tools {
-    fn catalog(&self) -> Arc<Catalog> {
-        self.catalog.lock().unwrap().clone()
-    }
-
-    fn call(&self, call: Call, context: CallContext) -> BoxFuture<'static, Outcome> {
-        let seen = self.seen.clone();
-        {
-            let mut seen = seen.lock().unwrap();
-            seen.calls.push(call.id.to_string());
-            seen.now += 1;
-            seen.at_once = seen.at_once.max(seen.now);
-        }
-        let act = call.arguments["do"].as_str().unwrap_or_default().to_owned();
-        let hook = self.hook.lock().unwrap().clone();
-        if act == "stale" && call.expected_generation == 1 {
-            *self.catalog.lock().unwrap() = Arc::new(Catalog::new(2, specs()));
-            seen.lock().unwrap().now -= 1;
-            return Box::pin(async {
-                Outcome::failed(Failure::not_started("stale_generation", "look again"))
-            });
-        }
-        Box::pin(async move {
-            let outcome = behave(&act, hook, &context).await;
-            seen.lock().unwrap().now -= 1;
-            outcome
-        })
-    }
-
-    fn end_run(&self, _run: &RunId) -> BoxFuture<'static, Vec<String>> {
-        self.seen.lock().unwrap().ended_runs += 1;
-        if *self.hang_at_end.lock().unwrap() {
-            return std::future::pending().boxed();
-        }
-        let left = self.left.lock().unwrap().clone();
-        async move { left }.boxed()
-    }
-}
-
-async fn behave(act: &str, hook: Option<Hook>, context: &CallContext) -> Outcome {
-    match act {
-        "hook" => hook.expect("a hook")().await,
-        "panic" => panic!("the tool fell over"),
-        "hang" => std::future::pending().await,
-        "talk" => (context.progress)(Progress::Output("half way".to_owned())),
-        "fail" => return Outcome::failed(Failure::new("broke", Effect::Completed, "it broke")),
-        "wait" => {
-            context.cancel.cancelled().await;
-            let failure = Failure::new("aborted", Effect::Completed, "stopped half way");
-            return Outcome::failed(failure);
-        }
-        other => {
-            if let Some(ms) = other.strip_prefix("ms:") {
-                tokio::time::sleep(Duration::from_millis(ms.parse().unwrap())).await;
-            }
-        }
-    }
-    Outcome::text("done")
-}
 
 pub(super) struct TestJournal {
     inner: Mutex<Inner>,
@@ -389,20 +199,12 @@ impl Rig {
 
     pub(super) fn of(start: Transcript, turns: impl IntoIterator<Item = Turn>) -> Self {
         let journal = Arc::new(TestJournal::new(start.clone()));
-        let script = Script { turns: Mutex::new(turns.into_iter().collect()), ..Script::default() };
-        let tools = Tools {
-            catalog: Mutex::new(Arc::new(Catalog::new(1, specs()))),
-            hook: Mutex::default(),
-            left: Mutex::default(),
-            hang_at_end: Mutex::default(),
-            seen: Arc::default(),
-        };
         Self {
             start,
             pen: Pen::new(journal.clone()),
             journal,
-            script: Arc::new(script),
-            tools: Arc::new(tools),
+            script: Arc::new(Script::new(turns)),
+            tools: Arc::new(Tools::new()),
             cancel: CancellationToken::new(),
             clock: Clock::manual(Timestamp::from_millis(1_000)),
             settings: Settings { system: "you are a test".to_owned(), ..Settings::default() },
@@ -432,11 +234,11 @@ impl Rig {
         &self,
         hook: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
     ) {
-        *self.tools.hook.lock().unwrap() = Some(Arc::new(hook));
+        self.tools.on_hook(Arc::new(hook));
     }
 
     pub(super) fn leave_running(&self, what: &str) {
-        self.tools.left.lock().unwrap().push(what.to_owned());
+        self.tools.leave(what);
     }
 
     /// The lines of what was stored, without what was only told.
@@ -463,59 +265,4 @@ impl Rig {
         let prompts = self.script.prompts.lock().unwrap();
         prompts.last().unwrap().messages.iter().map(prompt_line).collect()
     }
-}
-
-pub(super) fn prompt_line(message: &PromptMessage) -> String {
-    use provider::prompt::AssistantPart;
-    match message {
-        PromptMessage::User(content) => {
-            let outcome = Outcome { content: content.clone(), details: None, failure: None };
-            format!("user {:?}", outcome.plain_text())
-        }
-        PromptMessage::Assistant { parts, .. } => {
-            let of = |part: &AssistantPart| match part {
-                AssistantPart::Text(text) => format!("{text:?}"),
-                AssistantPart::Reasoning { text, .. } => format!("think {text:?}"),
-                AssistantPart::Call { id, input, .. } => format!("{id}{input}"),
-            };
-            format!("model {}", parts.iter().map(of).collect::<Vec<_>>().join(" "))
-        }
-        PromptMessage::Results(results) => {
-            let of = |(id, _, outcome): &(CallId, String, Outcome)| {
-                format!("{id}={}", words::end(outcome))
-            };
-            format!("results {}", results.iter().map(of).collect::<Vec<_>>().join(" "))
-        }
-    }
-}
-
-/// Checks that every call of a prompt is followed by exactly one result.
-pub(super) fn assert_valid(messages: &[PromptMessage]) {
-    use provider::prompt::AssistantPart;
-    let mut asked: Vec<CallId> = Vec::new();
-    for message in messages {
-        match message {
-            PromptMessage::Assistant { parts, .. } => {
-                assert!(asked.is_empty(), "calls without results: {asked:?}");
-                assert!(!parts.is_empty());
-                asked.extend(parts.iter().filter_map(|part| match part {
-                    AssistantPart::Call { id, input, .. } => {
-                        assert!(input.is_object());
-                        Some(id.clone())
-                    }
-                    _ => None,
-                }));
-            }
-            PromptMessage::Results(results) => {
-                let given: Vec<CallId> = results.iter().map(|(id, ..)| id.clone()).collect();
-                assert_eq!(std::mem::take(&mut asked), given);
-            }
-            PromptMessage::User(content) => {
-                assert!(asked.is_empty(), "calls without results: {asked:?}");
-                assert!(!content.is_empty());
-            }
-        }
-    }
-    assert!(asked.is_empty(), "calls without results: {asked:?}");
-    assert!(matches!(messages.first(), Some(PromptMessage::User(_))));
 }

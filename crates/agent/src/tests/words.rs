@@ -1,7 +1,9 @@
 //! What the journal was told, in a short text form that expectations are written in.
 
+use provider::prompt::{AssistantPart, PromptMessage};
 use vocab::{
     fact::RunFact,
+    ids::CallId,
     live::{Chunk, state_word},
     message::{CallState, Part, RunState, StopReason},
     outcome::Outcome,
@@ -110,4 +112,56 @@ fn chunk(chunk: &Chunk) -> String {
         Chunk::Note { part, kind, .. } => format!("note {part} {kind}"),
         Chunk::Finish { .. } => "finish".to_owned(),
     }
+}
+
+pub(super) fn prompt_line(message: &PromptMessage) -> String {
+    match message {
+        PromptMessage::User(content) => {
+            let outcome = Outcome { content: content.clone(), details: None, failure: None };
+            format!("user {:?}", outcome.plain_text())
+        }
+        PromptMessage::Assistant { parts, .. } => {
+            let of = |part: &AssistantPart| match part {
+                AssistantPart::Text(text) => format!("{text:?}"),
+                AssistantPart::Reasoning { text, .. } => format!("think {text:?}"),
+                AssistantPart::Call { id, input, .. } => format!("{id}{input}"),
+            };
+            format!("model {}", parts.iter().map(of).collect::<Vec<_>>().join(" "))
+        }
+        PromptMessage::Results(results) => {
+            let of =
+                |(id, _, outcome): &(CallId, String, Outcome)| format!("{id}={}", end(outcome));
+            format!("results {}", results.iter().map(of).collect::<Vec<_>>().join(" "))
+        }
+    }
+}
+
+/// Checks that every call of a prompt is followed by exactly one result.
+pub(super) fn assert_valid(messages: &[PromptMessage]) {
+    let mut asked: Vec<CallId> = Vec::new();
+    for message in messages {
+        match message {
+            PromptMessage::Assistant { parts, .. } => {
+                assert!(asked.is_empty(), "calls without results: {asked:?}");
+                assert!(!parts.is_empty());
+                asked.extend(parts.iter().filter_map(|part| match part {
+                    AssistantPart::Call { id, input, .. } => {
+                        assert!(input.is_object());
+                        Some(id.clone())
+                    }
+                    _ => None,
+                }));
+            }
+            PromptMessage::Results(results) => {
+                let given: Vec<CallId> = results.iter().map(|(id, ..)| id.clone()).collect();
+                assert_eq!(std::mem::take(&mut asked), given);
+            }
+            PromptMessage::User(content) => {
+                assert!(asked.is_empty(), "calls without results: {asked:?}");
+                assert!(!content.is_empty());
+            }
+        }
+    }
+    assert!(asked.is_empty(), "calls without results: {asked:?}");
+    assert!(matches!(messages.first(), Some(PromptMessage::User(_))));
 }
