@@ -24,7 +24,7 @@ pub fn interrupt(transcript: &Transcript) -> Entry {
     close(transcript, RunEnd::Interrupted)
 }
 
-/// Returns what ends a run that nobody is working on, in whatever way.
+/// Returns what ends a run that nobody is working on, in whatever way; nothing when it is over.
 #[must_use]
 pub fn close(transcript: &Transcript, end: RunEnd) -> Entry {
     close_with(transcript, Entry::default(), end, &[])
@@ -44,6 +44,9 @@ pub(crate) fn close_with(
     end: RunEnd,
     notes: &[LastNote],
 ) -> Entry {
+    if matches!(transcript.run.state, RunState::Ended(_)) {
+        return Entry::default();
+    }
     let mut entry = Entry { durability: Durability::Power, ..tail };
     let mut parts = transcript.parts().to_vec();
     for (idx, part) in &entry.parts {
@@ -143,14 +146,14 @@ fn replace(parts: &mut Vec<(usize, Part)>, idx: usize, part: Part) {
 
 /// Cuts the texts of a failure, because facts are thin.
 fn bounded(end: RunEnd) -> RunEnd {
-    match end {
-        RunEnd::Failed { failure } => RunEnd::Failed {
-            failure: Failure {
-                message: beginning(&failure.message, RUN_FAILURE_BYTES_MAX).to_owned(),
-                hint: failure.hint.map(|hint| beginning(&hint, RUN_FAILURE_BYTES_MAX).to_owned()),
-                ..failure
-            },
+    let RunEnd::Failed { failure } = end else { return end };
+    // Control characters would grow sixfold as JSON.
+    let thin = |text: &str| beginning(text, RUN_FAILURE_BYTES_MAX).replace(char::is_control, " ");
+    RunEnd::Failed {
+        failure: Failure {
+            message: thin(&failure.message),
+            hint: failure.hint.as_deref().map(thin),
+            ..failure
         },
-        RunEnd::Finished | RunEnd::Aborted | RunEnd::Interrupted | RunEnd::StepLimit { .. } => end,
     }
 }

@@ -64,7 +64,6 @@ impl Loop {
     pub(crate) async fn call_model(&self) -> Result<Called, Failure> {
         self.pen.write(|transcript| Ok(begin(transcript))).await?;
         let transcript = self.pen.transcript();
-        let prompt = prompt::assemble(&transcript, &self.tools.kit(), &self.settings);
         let parts = transcript.parts();
         let mut call = Call {
             step: parts.len().saturating_sub(1),
@@ -76,7 +75,10 @@ impl Loop {
         drop(transcript);
         let mut attempt = 1;
         loop {
-            let failed = match self.listen(&mut call.draft, prompt.clone()).await? {
+            let transcript = self.pen.transcript();
+            let prompt = prompt::assemble(&transcript, &self.tools.kit(), &self.settings);
+            drop(transcript);
+            let failed = match self.listen(&mut call.draft, prompt).await? {
                 Heard::Done(stop) => {
                     self.store_answer(call, stop).await?;
                     return Ok(Called::Done);

@@ -139,3 +139,14 @@ async fn a_failed_call_does_not_end_the_run() {
     assert_eq!(super::words::state(&state), "finished");
     assert_eq!(rig.ends(), ["c1 broke/completed#0", "c2 ok#1"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn names_that_models_write_are_bounded() {
+    let long = "n".repeat(10_000);
+    let rig = Rig::new([calls(&[(&long, &long, ""), (&long, "look", "")]), says("I see")]);
+    assert_eq!(super::words::state(&rig.drive().await), "finished");
+    let ends = rig.ends();
+    assert_eq!(ends.len(), 2);
+    assert!(ends[0].contains(" unknown_tool/not_started#0") && ends[1].contains("_2 ok#1"));
+    assert!(ends.iter().all(|end| end.len() < 300));
+}
