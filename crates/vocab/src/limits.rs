@@ -344,8 +344,11 @@ limits! {
     PROMPT_IMAGE_BYTES_MAX: usize = 7 * 1024 * 1024, "bytes",
         "base64 of one picture of a prompt; providers refuse pictures over 5 MiB",
         "agent::pictures_go_only_where_they_can_be_seen";
-    RUN_FAILURE_BYTES_MAX: usize = 1_000, "bytes",
-        "the message of a failed run; facts are thin",
+    CALL_NAME_BYTES_MAX: usize = 200, "bytes",
+        "a call's id and its tool's name, as models write them; both stand in facts",
+        "agent::names_that_models_write_are_bounded";
+    RUN_FAILURE_BYTES_MAX: usize = 800, "bytes",
+        "message and hint of a failed run, each; facts are thin",
         "agent::a_long_failure_is_cut_in_the_fact";
     RUNTIME_THREADS: usize = 2, "threads",
         "the daemon's runtime; it waits more than it works, and each thread costs memory",
