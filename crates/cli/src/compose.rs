@@ -72,6 +72,7 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
         settings: Settings { steps_max: config.run.steps_max.unwrap_or(STEPS_MAX) },
         scratch: paths.home.join("sessions"),
     });
+    sessions.resume_answered().await?;
     let parts = Parts { paths: paths.clone(), clock, store, hub, secrets, workspaces };
     let id = vocab::ids::ArtifactId::generate().to_string();
     let tenant: Arc<dyn Tenant> = Arc::clone(&sessions) as Arc<dyn Tenant>;

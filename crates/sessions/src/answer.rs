@@ -14,6 +14,7 @@ use vocab::{
 
 use crate::{
     models::{Keys, Wanted},
+    runs::Reservation,
     sessions::Sessions,
 };
 
@@ -54,28 +55,70 @@ impl Sessions {
             let cwd = stored.session.place.cwd.clone();
             let Some(run) = stored.run else { return Err(not_waiting(block)) };
             let RunState::Parked { blocks } = &run.state else { return Err(not_waiting(block)) };
-            if !blocks.iter().any(|known| known.id == *block) {
+            let Some(asked) = blocks.iter().find(|known| known.id == *block) else {
                 return Err(not_waiting(block));
-            }
-            let (run_id, model) = (run.id.clone(), run.model.clone());
+            };
+            // The last answer may have been stored by a daemon that died before it went on.
+            let goes_on = asked.answer.is_some() && all_answered(&run.state);
+            let run_id = run.id.clone();
             self.remember_keys(&run_id, keys);
-            let mut transcript =
-                Transcript { session: session.clone(), messages: stored.messages, run };
-            let entry = agent::answer::answer(&transcript, block, answer)?;
-            self.append_entry(transcript.clone(), entry.clone()).await?;
-            transcript.apply(&entry);
-            let waits = matches!(&transcript.run.state, RunState::Parked { blocks }
-                if blocks.iter().any(|block| block.answer.is_none()));
-            if waits {
+            let mut transcript = Transcript { session: session.clone(), messages: stored.messages, run };
+            if !goes_on {
+                let entry = agent::answer::answer(&transcript, block, answer)?;
+                self.append_entry(transcript.clone(), entry.clone()).await?;
+                transcript.apply(&entry);
+            }
+            if !all_answered(&transcript.run.state) {
                 return Ok(Answered { run: run_id, resumed: false });
             }
-            let wanted = Wanted { sticky: Some(model), ..Wanted::default() };
-            let chosen = self.models.choose(&wanted, &self.keys_of(&run_id)).await?;
-            let workspace = self.open(cwd.as_deref()).await?;
-            self.launch(&mut reservation, transcript, chosen, workspace)(reservation);
+            self.go_on(&mut reservation, transcript, cwd.as_deref()).await?(reservation);
             Ok(Answered { run: run_id, resumed: true })
         })
     }
+
+    /// Lets the runs go on whose answers were all stored before the last daemon ended. Called at start.
+    ///
+    /// # Errors
+    /// When the store cannot be read. A run that cannot go on keeps waiting, and the log says why.
+    pub async fn resume_answered(self: &Arc<Self>) -> Result<(), Failure> {
+        for stored in self.store.live_runs().await? {
+            if !all_answered(&stored.run.state) {
+                continue;
+            }
+            let session = stored.session;
+            let resumed: Result<(), Failure> = async {
+                let mut reservation = self.runs.reserve(&session)?;
+                let whole = self.store.transcript(&session).await?;
+                let (messages, run) = (whole.messages, stored.run);
+                let cwd = whole.session.place.cwd;
+                let transcript = Transcript { session: session.clone(), messages, run };
+                self.go_on(&mut reservation, transcript, cwd.as_deref()).await?(reservation);
+                Ok(())
+            }
+            .await;
+            if let Err(failure) = resumed {
+                tracing::warn!(%session, code = failure.code, "an answered run cannot go on");
+            }
+        }
+        Ok(())
+    }
+
+    async fn go_on(
+        self: &Arc<Self>,
+        reservation: &mut Reservation,
+        transcript: Transcript,
+        cwd: Option<&str>,
+    ) -> Result<impl FnOnce(Reservation) + use<>, Failure> {
+        let wanted = Wanted { sticky: Some(transcript.run.model.clone()), ..Wanted::default() };
+        let chosen = self.models.choose(&wanted, &self.keys_of(&transcript.run.id)).await?;
+        let workspace = self.open(cwd).await?;
+        Ok(self.launch(reservation, transcript, chosen, workspace))
+    }
+}
+
+/// Tells whether a parked run waits for nothing any more.
+fn all_answered(state: &RunState) -> bool {
+    matches!(state, RunState::Parked { blocks } if blocks.iter().all(|block| block.answer.is_some()))
 }
 
 fn not_waiting(block: &BlockId) -> Failure {
