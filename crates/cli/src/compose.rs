@@ -140,11 +140,21 @@ fn open(paths: &Paths, clock: Clock, path: PathBuf) -> Result<Box<dyn OwnedWorks
     let run = config::load(paths)?.run;
     // On the owner's own machine a local directory may run programs and enter its mounts.
     let grants = Grants { exec: Some(ExecGrant::by_owner()), mounts: true };
-    let mut options = LocalOptions::new(path, grants, paths.artifacts(), clock);
+    // The outputs of one place stay together, and away from those of others.
+    let id = workspace_local::derived_id(&path);
+    let artifacts = paths.artifacts().join(&id.0);
+    stdx::state_file::ensure_dir(&artifacts)
+        .map_err(|error| Failure::not_started("state_refused", error.to_string()))?;
+    let mut options = LocalOptions::new(path, artifacts);
+    options.grants = grants;
     options.protected = paths.protected();
-    options.shell = run.shell;
-    options.environment = env::all();
-    options.environment_names = run.env.into_iter().map(Into::into).collect();
-    options.bash_timeout = run.bash_timeout_seconds.map(|seconds| Duration::from_secs(u64::from(seconds)));
-    LocalWorkspace::open(options)
+    options.exempt = vec![paths.home.join("sessions")];
+    options.clock = clock;
+    let names: Vec<std::ffi::OsString> = run.env.into_iter().map(Into::into).collect();
+    options.programs.environment = sandbox::Environment::for_tools(&env::all(), &names);
+    options.programs.shell = run.shell;
+    if let Some(seconds) = run.bash_timeout_seconds {
+        options.programs.timeout_ms_default = u64::from(seconds) * 1000;
+    }
+    Ok(workspace_local::open(options)?)
 }

@@ -1,0 +1,273 @@
+//! The configured models: which one a run asks, with which key.
+//!
+//! Keys are looked for where they are nearest: what the client sent for this run, then what is stored.
+//! The environment of the daemon is nobody's: it holds no keys. No provider is asked before the first
+//! prompt, but for a local endpoint, which is looked for when nothing else is there.
+
+use std::collections::BTreeMap;
+
+use daemon::{paths::Paths, secrets::Unsealer};
+use futures_util::future::BoxFuture;
+use provider::{
+    catalog::{self, VENDORS},
+    local,
+    models::ModelConfig,
+    resolve::{Api, ProviderConfig},
+    script::Script,
+};
+use sessions::models::{Chosen, Keys, Models, Wanted};
+use stdx::{secret::Secret, state_file};
+use vocab::{message::ModelRef, outcome::Failure};
+
+use crate::{
+    config::{self, Config, ProviderEntry},
+    env,
+};
+
+/// The provider that is always there, and its model: the story of `stead demo`.
+pub(crate) const DEMO: (&str, &str) = ("demo", "fix");
+
+/// The demo's turns.
+const DEMO_SCRIPT: &str = include_str!("role/demo/script.json");
+
+/// Chooses models by the configuration as it stands now.
+pub(crate) struct ConfiguredModels {
+    paths: Paths,
+    unsealer: Unsealer,
+}
+
+impl ConfiguredModels {
+    /// Reads the configuration when a model is chosen, not before.
+    pub(crate) fn new(paths: Paths, unsealer: Unsealer) -> Self {
+        Self { paths, unsealer }
+    }
+
+    fn key(&self, provider: &str, keys: &Keys) -> Result<Option<Secret>, Failure> {
+        match keys.get(provider) {
+            Some(key) => Ok(Some(key.clone())),
+            None => self.unsealer.unseal(provider),
+        }
+    }
+
+    /// Builds the provider of a reference.
+    fn provider(&self, config: &Config, name: &str, keys: &Keys) -> Result<ProviderConfig, Failure> {
+        let key = self.key(name, keys)?;
+        if let Some(entry) = config.providers.get(name) {
+            return configured(name, entry, key);
+        }
+        if name == DEMO.0 {
+            return Ok(ProviderConfig::scripted(name, script(name, DEMO_SCRIPT)?));
+        }
+        match catalog::vendor(name) {
+            Some(vendor) if key.is_some() => Ok(ProviderConfig::vendor(vendor, key)),
+            Some(vendor) => Err(Failure::not_started(
+                "model_unavailable",
+                format!("there is no key for {name}"),
+            )
+            .with_hint(format!(
+                "set {} or run: stead secrets set {name}",
+                vendor.key_variables.join(" or ")
+            ))),
+            None => Err(unknown_provider(config, name)),
+        }
+    }
+
+    async fn choose(&self, wanted: &Wanted, keys: &Keys) -> Result<Chosen, Failure> {
+        let config = config::load(&self.paths)?;
+        let (provider, model) = match reference(&config, wanted)? {
+            Some(model) => (self.provider(&config, &model.provider, keys)?, model.model),
+            None => self.fallback(&config, keys).await?,
+        };
+        let known = provider.model(&model);
+        let model = ModelRef { provider: provider.name.clone(), model };
+        let shared = provider.resolve()?;
+        Ok(Chosen { model, provider: shared, output_tokens_max: known.max_output, sees: known.images })
+    }
+
+    /// Finds something to ask when nobody chose: a vendor whose key is here, then a local endpoint.
+    async fn fallback(&self, config: &Config, keys: &Keys) -> Result<(ProviderConfig, String), Failure> {
+        for vendor in VENDORS {
+            if let Some(key) = self.key(vendor.name, keys)? {
+                let provider = ProviderConfig::vendor(vendor, Some(key));
+                return Ok((provider, vendor.default_model.to_owned()));
+            }
+        }
+        if let Some((mut provider, models)) = local::find().await {
+            if let Some(first) = models.first().cloned() {
+                let id = first.id.clone();
+                provider.models = models;
+                return Ok((provider, id));
+            }
+        }
+        Err(no_model(config))
+    }
+}
+
+impl Models for ConfiguredModels {
+    fn choose<'a>(
+        &'a self,
+        wanted: &'a Wanted,
+        keys: &'a Keys,
+    ) -> BoxFuture<'a, Result<Chosen, Failure>> {
+        Box::pin(ConfiguredModels::choose(self, wanted, keys))
+    }
+}
+
+/// Decides which model is meant: what was asked for, else what the session asked last, else the default.
+fn reference(config: &Config, wanted: &Wanted) -> Result<Option<ModelRef>, Failure> {
+    match (&wanted.provider, &wanted.model) {
+        (Some(provider), Some(model)) => {
+            Ok(Some(ModelRef { provider: provider.clone(), model: model.clone() }))
+        }
+        (Some(provider), None) => first_model(config, provider).map(Some),
+        (None, Some(model)) => named(config, model).map(Some),
+        (None, None) => match (&wanted.sticky, &config.default_model) {
+            (Some(sticky), _) => Ok(Some(sticky.clone())),
+            (None, Some(default)) => named(config, default).map(Some),
+            (None, None) => Ok(None),
+        },
+    }
+}
+
+/// Reads `provider/model`, or a model's id that one configured provider has.
+fn named(config: &Config, text: &str) -> Result<ModelRef, Failure> {
+    if let Some(model) = ModelRef::parse(text) {
+        let known = config.providers.contains_key(&model.provider)
+            || catalog::vendor(&model.provider).is_some()
+            || model.provider == DEMO.0;
+        if known {
+            return Ok(model);
+        }
+    }
+    let having: Vec<&String> = config
+        .providers
+        .iter()
+        .filter(|(_, entry)| entry.models.iter().any(|model| model.id == text))
+        .map(|(name, _)| name)
+        .collect();
+    match having.as_slice() {
+        [provider] => Ok(ModelRef { provider: (*provider).clone(), model: text.to_owned() }),
+        [] => match text.split_once('/') {
+            Some((provider, _)) => Err(unknown_provider(config, provider)),
+            None => Err(Failure::not_started("model_unknown", format!("no provider has a model {text:?}"))
+                .with_hint("name it as PROVIDER/MODEL; stead models lists what there is")),
+        },
+        several => {
+            let names: Vec<String> = several.iter().map(|name| format!("{name}/{text}")).collect();
+            Err(Failure::not_started("ambiguous", format!("several providers have {text:?}"))
+                .with_hint(format!("say which: {}", names.join(", "))))
+        }
+    }
+}
+
+fn first_model(config: &Config, provider: &str) -> Result<ModelRef, Failure> {
+    let configured = config.providers.get(provider).and_then(|entry| entry.models.first());
+    let model = match configured {
+        Some(model) => model.id.clone(),
+        None => match catalog::vendor(provider) {
+            Some(vendor) => vendor.default_model.to_owned(),
+            None => {
+                return Err(Failure::not_started(
+                    "model_unknown",
+                    format!("no model of {provider} is configured"),
+                )
+                .with_hint("name one as PROVIDER/MODEL"));
+            }
+        },
+    };
+    Ok(ModelRef { provider: provider.to_owned(), model })
+}
+
+/// Builds a provider of the configuration.
+pub(crate) fn configured(
+    name: &str,
+    entry: &ProviderEntry,
+    key: Option<Secret>,
+) -> Result<ProviderConfig, Failure> {
+    let api: Api = entry.api.parse()?;
+    let vendor = catalog::vendor(name);
+    let base_url = entry.base_url.clone().or_else(|| vendor.map(|vendor| vendor.base_url.to_owned()));
+    if base_url.is_none() && api != Api::Scripted {
+        return Err(Failure::not_started("config_invalid", format!("the provider {name} has no base_url"))
+            .with_hint(format!("add base_url to [providers.{name}]")));
+    }
+    let mut provider = ProviderConfig::new(name, api, base_url.unwrap_or_default());
+    provider.key = key;
+    provider.key_variable = entry.key_env.clone();
+    let headers = entry.headers.iter();
+    provider.headers = headers.map(|(name, value)| (name.clone(), Secret::new(value.clone()))).collect();
+    provider.models = entry
+        .models
+        .iter()
+        .map(|model| {
+            let unknown = ModelConfig::unknown(&model.id);
+            ModelConfig {
+                context_window: model.context_window.unwrap_or(unknown.context_window),
+                max_output: model.max_output.unwrap_or(unknown.max_output),
+                images: model.images.unwrap_or(unknown.images),
+                ..unknown
+            }
+        })
+        .collect();
+    if api == Api::Scripted {
+        provider.script = Some(read_script(name, entry)?);
+    }
+    Ok(provider)
+}
+
+fn read_script(name: &str, entry: &ProviderEntry) -> Result<Script, Failure> {
+    let Some(path) = &entry.script else {
+        return Err(Failure::not_started("config_invalid", format!("the provider {name} has no script"))
+            .with_hint(format!("add script = \"FILE\" to [providers.{name}]")));
+    };
+    let read = state_file::read_config(path)
+        .map_err(|error| Failure::not_started("config_invalid", error.to_string()))?;
+    let Some(bytes) = read else {
+        return Err(Failure::not_started("config_invalid", format!("{} is missing", path.display())));
+    };
+    script(name, &String::from_utf8_lossy(&bytes))
+}
+
+fn script(name: &str, text: &str) -> Result<Script, Failure> {
+    Script::parse(text).map_err(|error| {
+        Failure::not_started("config_invalid", format!("the script of {name} cannot be read: {error}"))
+    })
+}
+
+/// Returns the keys that this command's own environment holds, for the providers that it may ask.
+pub(crate) fn environment_keys(config: &Config) -> BTreeMap<String, String> {
+    let configured = config.providers.iter().filter_map(|(name, entry)| {
+        entry.key_env.as_deref().map(|variable| (name.as_str(), variable))
+    });
+    let vendors = VENDORS
+        .iter()
+        .filter(|vendor| !config.providers.get(vendor.name).is_some_and(|entry| entry.key_env.is_some()))
+        .flat_map(|vendor| vendor.key_variables.iter().rev().map(|variable| (vendor.name, *variable)));
+    env::keys(configured.chain(vendors))
+}
+
+fn unknown_provider(config: &Config, name: &str) -> Failure {
+    let known = config.providers.keys().map(String::as_str);
+    let all: Vec<&str> = known.chain(VENDORS.iter().map(|vendor| vendor.name)).collect();
+    let nearest = all.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
+    Failure::not_started("provider_unknown", format!("there is no provider {name:?}")).with_hint(format!(
+        "did you mean {:?}? known: {}",
+        nearest.copied().unwrap_or_default(),
+        all.join(", ")
+    ))
+}
+
+fn no_model(config: &Config) -> Failure {
+    let what = if config.providers.is_empty() {
+        "nothing is configured"
+    } else {
+        "no default_model is configured"
+    };
+    Failure::not_started("model_unavailable", format!("there is no model to ask: {what}")).with_hint(
+        "set ANTHROPIC_API_KEY or OPENAI_API_KEY (or another vendor's variable),\n\
+         or start a local endpoint such as Ollama on its usual port,\n\
+         or set default_model in the configuration (stead providers shows where it is),\n\
+         or see it work without any: stead demo",
+    )
+}
+
