@@ -51,7 +51,7 @@ limits! {
         "sandbox::a_timeout_outside_its_range_is_refused";
     CHILD_GRACE_MS: u64 = 2_000, "ms",
         "time to end after the polite signal; builds remove their temporary files in it",
-        "sandbox::a_timeout_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+        "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
     CHILD_SILENCE_MS: u64 = 100, "ms",
         "silence after the child's end that means no more output; each chunk begins it anew",
         "sandbox::a_background_child_that_keeps_the_pipe_is_a_survivor";
@@ -60,7 +60,7 @@ limits! {
         "sandbox::a_chatty_survivor_does_not_hold_the_call";
     CHILD_KILL_ROUND_MS: u64 = 500, "ms",
         "time for killed processes to be gone before the next look",
-        "sandbox::a_timeout_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+        "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
     CHILD_KILL_ROUNDS_MAX: usize = 32, "rounds",
         "looks for processes that appear while others are killed",
         "sandbox::ending_a_scope_kills_everything_in_it";
