@@ -198,3 +198,6 @@ fn wait(
 pub(crate) fn is_dead(child: &OwnedFd) -> bool {
     tree::is_dead(child)
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,7 +57,7 @@ limits! {
         "sandbox::a_background_child_that_keeps_the_pipe_is_a_survivor";
     CHILD_OVERTIME_MS: u64 = 5_000, "ms",
         "longest reading after the child's end when a descendant never falls silent",
-        "sandbox::a_chatty_survivor_does_not_hold_the_call";
+        "sandbox::a_writer_that_never_falls_silent_is_left_after_a_while";
     CHILD_KILL_ROUND_MS: u64 = 500, "ms",
         "time for killed processes to be gone before the next look",
         "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
@@ -90,5 +90,5 @@ limits! {
         "sandbox::no_more_pipes_are_drained_than_the_limit";
     CHILD_DRAIN_PAUSE_MS: u64 = 10, "ms",
         "pause between reads of what nobody wants; bounds a chatty survivor to a few MB/s",
-        "sandbox::a_chatty_survivor_does_not_hold_the_call";
+        "sandbox::a_survivor_may_go_on_writing";
 }
