@@ -10,7 +10,8 @@
 //! the next start.
 //!
 //! A descendant that clears its environment, leaves its group and loses its parent between two looks
-//! carries no trace. It ends with the last open scope; confined backends will not let it escape at all.
+//! carries no trace. It ends with the last open scope, unless this process has detached a child: then an
+//! orphan without a trace may be that child's, and is left alone. Confined backends close this gap.
 
 mod call;
 mod child;

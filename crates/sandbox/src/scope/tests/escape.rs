@@ -100,6 +100,7 @@ fn ending_a_scope_kills_everything_in_it() {
     assert_eq!(scope.survivors(), vec![]);
 }
 
+/// Needs a process of its own, as nextest gives each test: only the last scope ends such a one.
 #[test]
 fn a_descendant_without_a_trace_ends_with_the_last_scope() {
     let scope = scope();
