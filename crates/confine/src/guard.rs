@@ -263,3 +263,6 @@ impl Guarded {
 fn id_of(path: &Path) -> Result<FileId> {
     Ok(Meta::from_stat(&rustix::fs::stat(path)?).id)
 }
+
+#[cfg(test)]
+mod tests;
