@@ -18,7 +18,7 @@ fn too_many_protected_files_fail_closed() {
     let meta = |name: &str| Meta::from_stat(&rustix::fs::stat(base.path().join(name)).unwrap());
     let check = |max: usize, name: &str| {
         let guarded = Guarded::with_entries_max(vec![protected.clone()], Vec::new(), max);
-        guarded.check_file_now(&meta(name))
+        guarded.check_file_now(&meta(name), false)
     };
     assert_eq!(check(3, "two"), Ok(()));
     assert_eq!(check(2, "two"), Err(Reason::Protected));

@@ -53,3 +53,24 @@ fn a_full_lane_refuses() {
     drop(tickets);
     assert!(register(key("full")).is_ok());
 }
+
+#[test]
+fn whoever_waited_sees_what_happened_before() {
+    let base = tempfile::tempdir().unwrap();
+    let root = crate::Root::open(base.path(), crate::RootOptions::default()).unwrap();
+    let path = root.parse("count").unwrap();
+    let threads = 8;
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    let (place, _guard) = root.locate(&path).unwrap().enter().unwrap();
+                    let old = place.existing().map_or(0, |meta| usize::try_from(meta.len).unwrap());
+                    let options = crate::PublishOptions::default();
+                    place.publish(&vec![b'x'; old + 1], options).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(root.stat(&path).unwrap().len, threads * 20);
+}

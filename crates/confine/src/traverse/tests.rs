@@ -164,7 +164,7 @@ fn what_cannot_be_read_is_counted() {
     let closed = base.path().join("closed");
     fs::create_dir(&closed).unwrap();
     fs::write(base.path().join("f"), "").unwrap();
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     let (found, report) = paths(base.path(), &Traverse::default());
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
     assert_eq!(found, ["closed", "f"]);

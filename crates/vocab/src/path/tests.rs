@@ -183,3 +183,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_a_walk_found_joins_its_start() {
+    let start = parse("a/../b", &roots()).unwrap();
+    assert_eq!(start.join("c/d".as_ref()).unwrap().to_string(), "a/../b/c/d");
+    assert_eq!(start.join("".as_ref()), Ok(start.clone()));
+    assert!(start.join("/etc".as_ref()).is_err());
+    assert!(start.join("c/..".as_ref()).is_err());
+}
