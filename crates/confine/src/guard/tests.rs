@@ -1,3 +1,5 @@
+//! Own files, counted and compared.
+
 #![expect(clippy::disallowed_methods, reason = "tests build trees the plain way")]
 
 use std::fs;

@@ -1,3 +1,5 @@
+//! Ignore rules beside those of Git itself.
+
 #![expect(clippy::disallowed_methods, reason = "tests build trees and ask Git the plain way")]
 
 use std::{fs, process::Command};

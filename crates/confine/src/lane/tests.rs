@@ -1,3 +1,5 @@
+//! Lanes under many threads.
+
 use std::sync::{Arc, Mutex, mpsc::sync_channel};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Walks: order, threads, ends, omissions.
+
 #![expect(clippy::disallowed_methods, reason = "tests build trees the plain way")]
 
 use std::{fs, os::unix::fs::symlink, path::PathBuf, sync::Barrier};

@@ -1,3 +1,5 @@
+//! Texts of every flavour, and names that come back.
+
 use proptest::prelude::*;
 
 use super::*;
