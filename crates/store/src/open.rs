@@ -15,6 +15,9 @@ use crate::{
 /// `Stea`: says in the file's header whose database it is.
 const APPLICATION_ID: i32 = 0x5374_6561;
 
+/// More facts than one start records between two syncs.
+const SEQ_LEAP: i64 = 1 << 20;
+
 /// How a store is opened.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -109,7 +112,7 @@ fn attempt(options: &Options, path: &Path, steps: &[&str]) -> Result<Ready, Stor
     }
     let now = options.clock.now().as_millis();
     opening.migrated_from = migrate::run(&mut conn, path, steps, now)?;
-    let (store_id, epoch) = begin_epoch(&mut conn)?;
+    let (store_id, epoch) = begin_epoch(&mut conn, opening.unclean)?;
     conn.set_prepared_statement_cache_capacity(48);
     Ok(Ready { conn, path: path.to_owned(), store_id, epoch, opening })
 }
@@ -155,7 +158,9 @@ fn quick_check(conn: &Connection) -> Result<(), StoreError> {
     if found == "ok" { Ok(()) } else { Err(StoreError::corrupt(found)) }
 }
 
-fn begin_epoch(conn: &mut Connection) -> Result<(String, u64), StoreError> {
+/// Takes the next epoch. After an unclean end the facts' numbers leap: a loss of power may have taken
+/// facts that were already told, and their numbers must not be given to others.
+fn begin_epoch(conn: &mut Connection, unclean: bool) -> Result<(String, u64), StoreError> {
     let change = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let store_id = match meta(&change, "store_id")? {
         Some(id) => id,
@@ -168,6 +173,14 @@ fn begin_epoch(conn: &mut Connection) -> Result<(String, u64), StoreError> {
     let epoch = meta_count(&change, "epoch")? + 1;
     set_meta(&change, "epoch", &epoch.to_string())?;
     set_meta(&change, "clean", "0")?;
+    if unclean {
+        let last = crate::sql::int(crate::sql::last_seq(&change)?);
+        change.execute("DELETE FROM sqlite_sequence WHERE name = 'facts'", [])?;
+        change.execute(
+            "INSERT INTO sqlite_sequence (name, seq) VALUES ('facts', ?1)",
+            [last.saturating_add(SEQ_LEAP)],
+        )?;
+    }
     change.commit()?;
     Ok((store_id, epoch))
 }

@@ -59,6 +59,15 @@ pub(crate) fn set_meta(conn: &Connection, key: &str, value: &str) -> Result<(), 
     Ok(())
 }
 
+/// The last sequence number ever given out, also when its fact is gone.
+pub(crate) fn last_seq(conn: &Connection) -> Result<u64, StoreError> {
+    let seq: Option<i64> = conn
+        .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'facts'")?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    Ok(count(seq.unwrap_or(0)))
+}
+
 /// Reads a stored text as the type that wrote it.
 pub(crate) fn parsed<T: std::str::FromStr>(what: &str, text: &str) -> Result<T, StoreError> {
     let cut = || text.chars().take(80).collect::<String>();

@@ -21,7 +21,7 @@ use crate::{
     open::{self, Opening, Options},
     reader::Readers,
     rows::{Counts, Filter, Page, Resolved, SessionRow, StoredRun, Transcript, WorkspaceRow},
-    sql::{self, FACT_COLUMNS, RUN_SELECT, count, event, int, stored_run},
+    sql::{self, FACT_COLUMNS, RUN_SELECT, count, event, int, last_seq, stored_run},
     transcript,
     writer::{Job, Member, Writer, answer},
 };
@@ -331,15 +331,6 @@ impl Store {
         self.send(Job::Close(reply)).await?;
         closed.await?
     }
-}
-
-/// The last sequence number ever given out, also when its fact is gone.
-pub(crate) fn last_seq(conn: &Connection) -> Result<u64, StoreError> {
-    let seq: Option<i64> = conn
-        .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'facts'")?
-        .query_row([], |row| row.get(0))
-        .optional()?;
-    Ok(count(seq.unwrap_or(0)))
 }
 
 fn facts_after(

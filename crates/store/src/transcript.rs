@@ -136,7 +136,7 @@ pub(crate) fn whole(
             .transpose()?
             .map(|stored| stored.run),
     };
-    let seq = crate::store::last_seq(conn)?;
+    let seq = sql::last_seq(conn)?;
     Ok(Transcript {
         session: row,
         messages: read(conn, key, 0, usize::MAX)?,

@@ -127,7 +127,6 @@ impl Writer {
             }
             Err(Lost::RolledBack(error)) => refuse_all(group, &error),
             Err(Lost::Commit(error)) => {
-                self.unsettled = true;
                 let effect = match self.settle() {
                     Ok(()) => Effect::NotStarted,
                     Err(_) => Effect::Indeterminate,
@@ -148,14 +147,29 @@ impl Writer {
                 Ok(()) => Ok(results),
                 Err(error) => {
                     self.roll_back();
-                    Err(Lost::Commit(error.into()))
+                    Err(self.lost_commit(error.into()))
                 }
             },
             Err(error) => {
                 self.roll_back();
+                self.suspect(&error);
                 Err(Lost::RolledBack(error))
             }
         }
+    }
+
+    /// A full disk refuses the write of the commit's mark; any other failure may have come after it.
+    fn lost_commit(&mut self, error: StoreError) -> Lost {
+        if matches!(error, StoreError::Full { .. } | StoreError::Busy) {
+            return Lost::RolledBack(error);
+        }
+        self.unsettled = true;
+        Lost::Commit(error)
+    }
+
+    /// Notes that the disk failed, so that what it holds is made certain before the next commit.
+    fn suspect(&mut self, error: &StoreError) {
+        self.unsettled |= matches!(error, StoreError::Io { .. });
     }
 
     fn begin(&self) -> Result<(), StoreError> {
@@ -213,15 +227,20 @@ impl Writer {
             Ok(value) => value,
             Err(error) => {
                 self.roll_back();
+                self.suspect(&error);
                 return Err(error);
             }
         };
         if let Err(error) = self.conn.execute_batch("COMMIT") {
             self.roll_back();
-            self.unsettled = true;
-            let settled = self.settle().is_ok();
-            let effect = if settled { Effect::NotStarted } else { Effect::Indeterminate };
-            return Err(StoreError::from(error).with_effect(effect));
+            return match self.lost_commit(error.into()) {
+                Lost::RolledBack(error) => Err(error),
+                Lost::Commit(error) => {
+                    let settled = self.settle().is_ok();
+                    let effect = if settled { Effect::NotStarted } else { Effect::Indeterminate };
+                    Err(error.with_effect(effect))
+                }
+            };
         }
         Ok(value)
     }
@@ -252,10 +271,17 @@ impl Writer {
     }
 
     /// Moves the whole log into the database and cuts it to nothing.
-    pub(crate) fn empty_log(&self) -> Result<(), StoreError> {
-        let busy: i64 =
-            self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-        if busy == 0 { Ok(()) } else { Err(StoreError::Busy) }
+    pub(crate) fn empty_log(&mut self) -> Result<(), StoreError> {
+        let moved =
+            self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        match moved.map_err(StoreError::from) {
+            Ok(0) => Ok(()),
+            Ok(_) => Err(StoreError::Busy),
+            Err(error) => {
+                self.suspect(&error);
+                Err(error)
+            }
+        }
     }
 
     fn sync_commits(&mut self, full: bool) -> Result<(), StoreError> {
@@ -269,14 +295,15 @@ impl Writer {
     }
 
     /// Moves the log into the database once it is long, after everybody was answered.
-    fn tidy_log(&self) {
+    fn tidy_log(&mut self) {
         if self.log_pages.load(Ordering::Relaxed) < STORE_WAL_PAGES_MAX || self.unsettled {
             return;
         }
         self.log_pages.store(0, Ordering::Relaxed);
         let moved = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        if let Err(error) = moved {
+        if let Err(error) = moved.map_err(StoreError::from) {
             tracing::warn!(%error, "the store's log could not be moved into the database");
+            self.suspect(&error);
         }
     }
 
