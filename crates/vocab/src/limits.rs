@@ -357,4 +357,89 @@ limits! {
         "how often old facts are pruned; they age in days",
         "cli::a_daemon_serves_and_drains";
         "sandbox::a_survivor_may_go_on_writing";
+    // workspace-local: calls, searches, transfers
+    POOL_QUEUE_MAX: usize = 1_024, "tasks",
+        "calls waiting for a thread; beyond it they are refused before they start",
+        "workspace_local::a_full_queue_refuses_before_anything_starts";
+    POOL_FILE_THREADS_MAX: usize = 8, "threads",
+        "threads for file work of one workspace; a disk answers no faster with more",
+        "workspace_local::work_runs_on_a_bounded_number_of_threads_and_close_waits_for_it";
+    POOL_PROGRAM_THREADS_MAX: usize = 64, "threads",
+        "commands that run at once in one workspace; each holds a thread",
+        "workspace_local::long_commands_do_not_hold_up_file_tools";
+    POOL_WAITING_THREADS_MAX: usize = 64, "threads",
+        "threads that wait for a file somebody else changes",
+        "workspace_local::edits_of_one_file_happen_in_the_order_of_the_calls";
+    POOL_IDLE_MS: u64 = 10_000, "ms",
+        "an idle thread ends after it; an idle daemon holds none",
+        "workspace_local::work_runs_on_a_bounded_number_of_threads_and_close_waits_for_it";
+    ARTIFACT_BYTES_MAX: u64 = 256 << 20, "bytes",
+        "one full output; the 100 MB builds print fit twice",
+        "workspace_local::artifacts_are_bounded_each_and_together_and_in_time";
+    ARTIFACTS_BYTES_MAX: u64 = 1 << 30, "bytes",
+        "full outputs of a workspace together; the oldest go first",
+        "workspace_local::artifacts_are_bounded_each_and_together_and_in_time";
+    ARTIFACTS_MAX: usize = 1_000, "files",
+        "full outputs of a workspace; each has an entry in memory",
+        "workspace_local::no_more_artifacts_are_kept_than_a_directory_bears";
+    ARTIFACT_TTL_MS: u64 = 24 * 60 * 60 * 1_000, "ms",
+        "how long a full output is kept; a day's work",
+        "workspace_local::artifacts_are_bounded_each_and_together_and_in_time";
+    TOOL_RESULTS_MAX: usize = 100_000, "results",
+        "the largest limit a search or listing may be given",
+        "workspace_local::arguments_out_of_bounds_are_named";
+    LS_LIMIT_DEFAULT: usize = 500, "entries",
+        "entries of a listing when no limit is given",
+        "workspace_local::ls_lists_in_order_and_marks_what_links_lead_to";
+    FIND_LIMIT_DEFAULT: usize = 1_000, "results",
+        "paths found when no limit is given",
+        "workspace_local::find_sorts_and_says_what_it_left_out";
+    GREP_LIMIT_DEFAULT: usize = 100, "matches",
+        "matches shown when no limit is given",
+        "workspace_local::grep_stops_at_its_limit_in_one_order";
+    GREP_CONTEXT_MAX: usize = 1_000, "lines",
+        "lines around a match; more is a read",
+        "workspace_local::arguments_out_of_bounds_are_named";
+    GREP_LINE_CHARS_MAX: usize = 500, "characters",
+        "a line among matches; minified files would fill the answer",
+        "workspace_local::grep_cuts_long_lines_and_says_so";
+    GREP_HEAP_BYTES_MAX: usize = 16 << 20, "bytes",
+        "memory of a searching thread; a longer line counts as too large",
+        "workspace_local::grep_says_what_it_passed_over";
+    IMAGE_FILE_BYTES_MAX: u64 = 64 << 20, "bytes",
+        "a picture's file; what cameras write",
+        "workspace_local::a_giant_picture_is_refused_unread";
+    WRITE_BYTES_MAX: usize = 64 << 20, "bytes",
+        "content of one write; more is an upload",
+        "workspace_local::content_beyond_a_call_is_refused";
+    EDIT_FILE_BYTES_MAX: u64 = 64 << 20, "bytes",
+        "a file that is edited; it is held in memory twice",
+        "workspace_local::a_giant_file_is_not_edited";
+    EDITS_MAX: usize = 1_000, "edits",
+        "replacements of one call",
+        "workspace_local::arguments_out_of_bounds_are_named";
+    BASH_TIMEOUT_MS_DEFAULT: u64 = 600_000, "ms",
+        "when a command is ended that was given no timeout; long enough for builds",
+        "workspace_local::a_timeout_keeps_the_output_and_says_so";
+    PROGRESS_PENDING_BYTES_MAX: usize = 256 * 1024, "bytes",
+        "output a watcher has not looked at; the oldest is dropped",
+        "workspace_local::a_watcher_who_does_not_look_costs_a_bounded_memory";
+    PROGRESS_INTERVAL_MS: u64 = 100, "ms",
+        "pause between pieces of progress; faster than eyes",
+        "workspace_local::output_is_told_while_the_command_runs";
+    RECENT_CALLS_MAX: usize = 64, "calls",
+        "changes remembered by their key, so that a repeated one is not done twice",
+        "workspace_local::two_calls_with_one_key_are_one_call";
+    READDIR_ENTRIES_MAX: usize = 100_000, "entries",
+        "entries of a primitive listing; about 10 MB on a wire",
+        "workspace_local::a_listing_beyond_its_bound_is_refused";
+    TRANSFER_PIECE_BYTES: usize = 256 * 1024, "bytes",
+        "a piece of a download; few enough hops, little memory",
+        "workspace_local::downloads_come_in_pieces_with_size_and_hash";
+    TRANSFER_IDLE_MS: u64 = 30_000, "ms",
+        "silence after which an upload is given up, since it holds its file's lane",
+        "workspace_local::a_silent_upload_gives_its_file_free";
+    UPLOAD_BYTES_MAX: u64 = 64 << 30, "bytes",
+        "one upload; a disk image",
+        "workspace_local::uploads_are_checked_before_they_are_published";
 }

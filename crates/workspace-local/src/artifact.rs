@@ -2,7 +2,10 @@
 //!
 //! No path of an artifact is ever told; it is named by `stead-artifact://<workspace>/<id>`.
 
-#![expect(clippy::disallowed_methods, reason = "the door to artifacts, which are Stead's own files")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the door to artifacts, which are Stead's own files"
+)]
 
 use std::{
     collections::VecDeque,
@@ -21,7 +24,7 @@ use stdx::{
 };
 use vocab::{
     ids::{ArtifactId, WorkspaceId},
-    limits::{ARTIFACT_BYTES_MAX, ARTIFACTS_BYTES_MAX, ARTIFACTS_MAX, ARTIFACT_TTL_MS},
+    limits::{ARTIFACT_BYTES_MAX, ARTIFACT_TTL_MS, ARTIFACTS_BYTES_MAX, ARTIFACTS_MAX},
     outcome::Failure,
 };
 
@@ -195,7 +198,8 @@ fn no_follow() -> i32 {
 fn sweep(dir: &Path, ttl: Duration, clock: &Clock) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
-        let ours = entry.file_name().to_str().is_some_and(|name| name.parse::<ArtifactId>().is_ok());
+        let ours =
+            entry.file_name().to_str().is_some_and(|name| name.parse::<ArtifactId>().is_ok());
         let modified = entry.metadata()?.modified()?.duration_since(std::time::UNIX_EPOCH);
         let at = i64::try_from(modified.unwrap_or_default().as_millis()).unwrap_or(i64::MAX);
         if ours && clock.now().since(Timestamp::from_millis(at)) >= ttl {

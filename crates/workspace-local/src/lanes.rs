@@ -53,7 +53,10 @@ pub(crate) fn register(
     let place = site.root.locate(&path).map_err(|error| after(made, error.into()))?;
     let key = place.lane();
     let ticket = confine::register(key.clone()).map_err(|reason| {
-        after(made, Failure::not_started("busy", format!("{path}: {reason}")).with_hint("try again"))
+        after(
+            made,
+            Failure::not_started("busy", format!("{path}: {reason}")).with_hint("try again"),
+        )
     })?;
     Ok(Registered { path, key, ticket, made })
 }

@@ -72,7 +72,8 @@ impl Pool {
             return;
         }
         let pool = self.clone();
-        let started = std::thread::Builder::new().name(self.0.name.into()).spawn(move || pool.work());
+        let started =
+            std::thread::Builder::new().name(self.0.name.into()).spawn(move || pool.work());
         match started {
             Ok(_) => state.threads += 1,
             // The work stays queued for the threads there are; without any it is dropped, and whoever

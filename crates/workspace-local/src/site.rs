@@ -1,12 +1,13 @@
 //! What all calls of one workspace share, and how a call gets to a thread of its own.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     path::PathBuf,
     sync::{Arc, Mutex},
 };
 
 use confine::Root;
+use futures_util::future::BoxFuture;
 use sandbox::{Environment, Host, Scope};
 use stdx::clock::Clock;
 use tokio::sync::oneshot;
@@ -16,7 +17,7 @@ use vocab::{
 };
 use workspace::catalog::Catalog;
 
-use crate::{artifact, pool::Pool, stop::Stop, turn::Turns};
+use crate::{artifact, pool::Pool, serve::Recent, stop::Stop, turn::Turns};
 
 /// The shared state of an open workspace.
 pub(crate) struct Site {
@@ -28,6 +29,8 @@ pub(crate) struct Site {
     pub(crate) turns: Turns,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) clock: Clock,
+    /// Calls with a key, so that the same one is not done twice.
+    pub(crate) recent: Mutex<VecDeque<(String, Recent)>>,
 }
 
 /// What running programs needs; it exists only where that was granted.
@@ -43,27 +46,32 @@ pub(crate) struct Programs {
 }
 
 impl Site {
-    /// Runs work on a pool and waits for its answer. Work that was cancelled before it started is not
-    /// waited for; work that started is, because only it knows what it did.
-    pub(crate) async fn on<T: Send + 'static>(
-        pool: Pool,
+    /// Queues work on a pool at once; the future waits for its answer. Work that was cancelled before
+    /// it started is not waited for; work that started is, because only it knows what it did.
+    pub(crate) fn on<T: Send + 'static>(
+        pool: &Pool,
         stop: Stop,
         work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> BoxFuture<'static, Result<T, Failure>> {
         let (answer, mut answered) = oneshot::channel();
-        pool.submit(Box::new(move || {
+        let queued = pool.submit(Box::new(move || {
             // Nobody may be waiting any more.
             answer.send(work()).ok();
-        }))?;
-        let lost = |_| Failure::new("internal", Effect::Indeterminate, "the call ended unexpectedly");
-        tokio::select! {
-            biased;
-            done = &mut answered => return done.map_err(lost)?,
-            () = stop.token().cancelled() => {}
-        }
-        if stop.give_up() {
-            return Err(stop.failure(Effect::NotStarted));
-        }
-        answered.await.map_err(lost)?
+        }));
+        let lost =
+            |_| Failure::new("internal", Effect::Indeterminate, "the call ended unexpectedly");
+        Box::pin(async move {
+            queued?;
+            tokio::select! {
+                biased;
+                done = &mut answered => return done.map_err(lost)?,
+                () = stop.token().cancelled() => {}
+            }
+            stop.end_commands();
+            if stop.give_up() {
+                return Err(stop.failure(Effect::NotStarted));
+            }
+            answered.await.map_err(lost)?
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU8, Ordering},
     },
     time::Duration,
@@ -23,13 +23,31 @@ pub(crate) struct Stop {
     clock: Clock,
     deadline: Option<Duration>,
     state: Arc<AtomicU8>,
+    /// Commands that end with the work.
+    commands: Arc<Mutex<Vec<sandbox::Cancel>>>,
 }
 
 impl Stop {
     pub(crate) fn new(cancel: CancellationToken, clock: &Clock, timeout_ms: Option<u64>) -> Self {
-        let deadline = timeout_ms.map(|ms| clock.monotonic().saturating_add(Duration::from_millis(ms)));
+        let deadline =
+            timeout_ms.map(|ms| clock.monotonic().saturating_add(Duration::from_millis(ms)));
         let state = Arc::new(AtomicU8::new(WAITING));
-        Self { cancel, clock: clock.clone(), deadline, state }
+        Self { cancel, clock: clock.clone(), deadline, state, commands: Arc::default() }
+    }
+
+    /// Lets a command end with the work.
+    pub(crate) fn attach(&self, command: &sandbox::Cancel) {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner).push(command.clone());
+        if self.cancel.is_cancelled() {
+            command.cancel();
+        }
+    }
+
+    /// Ends the commands of cancelled work.
+    pub(crate) fn end_commands(&self) {
+        for command in self.commands.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            command.cancel();
+        }
     }
 
     /// Tells whether to go on.

@@ -23,8 +23,9 @@ mod ls;
 mod read;
 mod write;
 
-pub(crate) use bash::{Command, execute};
-pub(crate) use edit::preview;
+pub(crate) use bash::{Command, bound_timeout, execute, not_granted};
+pub use edit::preview;
+pub(crate) use find::walk as find_paths;
 
 /// One call, on a thread where it may block.
 pub(crate) struct Job {
@@ -46,7 +47,8 @@ pub(crate) type Run = fn(Job) -> Ended;
 
 /// Lists the tools; `bash` only where programs may be run.
 pub(crate) fn specs(exec: bool) -> Vec<ToolSpec> {
-    let mut all = vec![read::spec(), write::spec(), edit::spec(), ls::spec(), find::spec(), grep::spec()];
+    let mut all =
+        vec![read::spec(), write::spec(), edit::spec(), ls::spec(), find::spec(), grep::spec()];
     if exec {
         all.insert(1, bash::spec());
     }

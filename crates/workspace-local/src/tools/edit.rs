@@ -123,7 +123,7 @@ pub(super) fn run(mut job: Job) -> Ended {
 ///
 /// # Errors
 /// When an edit cannot be placed, two overlap, or nothing would change.
-pub(crate) fn preview(
+pub fn preview(
     content: &[u8],
     edits: &[Edit],
     name: &str,

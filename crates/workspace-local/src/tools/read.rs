@@ -54,7 +54,8 @@ pub(super) fn run(job: Job) -> Ended {
     let text = arguments::text(&job.arguments, "path");
     let mut source = open(&job, text)?;
     let mut first = [0_u8; 16];
-    let count = read_some(&mut source.file, &mut first).map_err(|error| io(&source.name, &error))?;
+    let count =
+        read_some(&mut source.file, &mut first).map_err(|error| io(&source.name, &error))?;
     if let Some(media_type) = image::sniff(first.get(..count).unwrap_or_default()) {
         return picture(&job, source, media_type);
     }
@@ -138,7 +139,8 @@ fn lines(job: &Job, mut source: Source) -> Ended {
     }
     if found.lines == 0 && found.long_line.is_none() && first > 1 {
         let total = found.total_lines.unwrap_or(0);
-        let message = format!("{}: line {first} is beyond the end, it has {total} lines", source.name);
+        let message =
+            format!("{}: line {first} is beyond the end, it has {total} lines", source.name);
         return Err(Failure::not_started("offset_beyond_end", message));
     }
     Ok(worded(job, &source, wanted, found))

@@ -28,7 +28,10 @@ pub(super) fn spec() -> ToolSpec {
                       file use edit.",
         parameters: Schema::Object(vec![
             arguments::path("The file, relative to the workspace or absolute"),
-            Property::required("content", Schema::Text { description: "All that the file shall hold" }),
+            Property::required(
+                "content",
+                Schema::Text { description: "All that the file shall hold" },
+            ),
         ]),
         reach: Reach::Writes,
         execution: Execution::Parallel,

@@ -1,0 +1,249 @@
+//! Opens a directory as a workspace, and closes it again.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the machine's id is read from where the system keeps it"
+)]
+
+use std::{
+    collections::HashMap,
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use confine::{ConfineError, Root, RootOptions};
+use futures_util::future::BoxFuture;
+use sandbox::{Environment, Host, PlanError};
+use sha2::{Digest, Sha256};
+use stdx::clock::Clock;
+use vocab::{
+    ids::WorkspaceId,
+    limits::{
+        BASH_TIMEOUT_MS_DEFAULT, CHILD_GRACE_MS, CHILD_TIMEOUT_MS_MAX, POOL_FILE_THREADS_MAX,
+        POOL_PROGRAM_THREADS_MAX,
+    },
+    outcome::Failure,
+};
+use workspace::{
+    catalog::Catalog,
+    grant::Grants,
+    source::{OwnedWorkspace, Workspace},
+};
+
+use crate::{
+    artifact, hash,
+    pool::Pool,
+    serve::LocalWorkspace,
+    site::{Programs, Site},
+    tools,
+    turn::Turns,
+};
+
+/// What a workspace is made of.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The directory.
+    pub root: PathBuf,
+    /// Its id; derived from the machine and the directory when absent.
+    pub id: Option<WorkspaceId>,
+    /// What it may do.
+    pub grants: Grants,
+    /// Stead's own files and directories, closed to tools.
+    pub protected: Vec<PathBuf>,
+    /// Directories inside protected ones that may be roots.
+    pub exempt: Vec<PathBuf>,
+    /// A scratch directory beside the root.
+    pub temp: Option<PathBuf>,
+    /// A private directory for full outputs, of this workspace alone.
+    pub artifacts: PathBuf,
+    /// How much is kept there.
+    pub artifact_bounds: artifact::Bounds,
+    /// How programs are run, where the grants allow it.
+    pub programs: ProgramOptions,
+    /// Tells the time.
+    pub clock: Clock,
+}
+
+/// How programs are run.
+#[derive(Debug, Clone)]
+pub struct ProgramOptions {
+    /// The shell; Bash or else `sh` is looked for when absent.
+    pub shell: Option<PathBuf>,
+    /// All that programs see of the environment.
+    pub environment: Environment,
+    /// When a command is ended that gave no timeout of its own.
+    pub timeout_ms_default: u64,
+    /// The longest timeout a command may ask for.
+    pub timeout_ms_max: u64,
+}
+
+impl Options {
+    /// Starts from the common case: no grants, nothing protected, programs see an empty environment.
+    #[must_use]
+    pub fn new(root: impl Into<PathBuf>, artifacts: impl Into<PathBuf>) -> Self {
+        Self {
+            root: root.into(),
+            id: None,
+            grants: Grants::default(),
+            protected: Vec::new(),
+            exempt: Vec::new(),
+            temp: None,
+            artifacts: artifacts.into(),
+            artifact_bounds: artifact::Bounds::default(),
+            programs: ProgramOptions {
+                shell: None,
+                environment: Environment::empty(),
+                timeout_ms_default: BASH_TIMEOUT_MS_DEFAULT,
+                timeout_ms_max: CHILD_TIMEOUT_MS_MAX,
+            },
+            clock: Clock::system(),
+        }
+    }
+}
+
+/// Why a directory cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The root cannot be opened.
+    #[error(transparent)]
+    Root(#[from] ConfineError),
+    /// There is no place for full outputs.
+    #[error("the directory for full outputs cannot be used: {0}")]
+    Artifacts(#[source] io::Error),
+    /// Programs were granted and there is no shell.
+    #[error(transparent)]
+    Shell(#[from] PlanError),
+}
+
+impl OpenError {
+    /// Returns the stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Root(error) => error.code(),
+            Self::Artifacts(_) => "artifacts_unusable",
+            Self::Shell(error) => error.code(),
+        }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Root(error) => error.into(),
+            other => Self::not_started(other.code(), other.to_string()),
+        }
+    }
+}
+
+/// Returns the id of a root on this machine: 16 hexadecimal digits over the machine's id and the
+/// canonical path.
+#[must_use]
+pub fn derived_id(real_root: &Path) -> WorkspaceId {
+    use std::os::unix::ffi::OsStrExt;
+    let machine = ["/etc/machine-id", "/var/lib/dbus/machine-id"]
+        .iter()
+        .find_map(|path| std::fs::read(path).ok())
+        .unwrap_or_else(|| rustix::system::uname().nodename().to_bytes().to_vec());
+    let mut hasher = Sha256::new();
+    hasher.update(machine.trim_ascii());
+    hasher.update([0]);
+    hasher.update(real_root.as_os_str().as_bytes());
+    WorkspaceId(hash::hex(&hasher.finalize()).chars().take(16).collect())
+}
+
+impl LocalWorkspace {
+    /// Opens a directory. Blocks for as long as a look at the disk takes.
+    ///
+    /// # Errors
+    /// When the root, the directory for outputs or the shell cannot be used.
+    pub fn open(options: Options) -> Result<Box<dyn OwnedWorkspace>, OpenError> {
+        let home = options.programs.environment.get("HOME").map(PathBuf::from);
+        let root = Root::open(
+            &options.root,
+            RootOptions {
+                mounts: options.grants.mounts,
+                protected: options.protected,
+                exempt: options.exempt,
+                temp: options.temp,
+                home,
+            },
+        )?;
+        let id = options.id.unwrap_or_else(|| derived_id(root.real()));
+        let bounds = options.artifact_bounds;
+        let artifacts = artifact::Store::open(&options.artifacts, &id, bounds, &options.clock)
+            .map_err(OpenError::Artifacts)?;
+        let programs = match options.grants.exec {
+            Some(_) => Some(programs(options.programs)?),
+            None => None,
+        };
+        let specs = tools::specs(programs.is_some());
+        Ok(Box::new(Owner(Arc::new(Site {
+            id,
+            root,
+            artifacts,
+            files: Pool::new("workspace-files", POOL_FILE_THREADS_MAX),
+            programs,
+            turns: Turns::default(),
+            catalog: Arc::new(Catalog::new(1, specs.into_iter().map(Arc::new))),
+            clock: options.clock,
+            recent: Mutex::default(),
+        }))))
+    }
+}
+
+fn programs(options: ProgramOptions) -> Result<Programs, PlanError> {
+    let shell = sandbox::find_shell(options.shell.as_deref(), &options.environment)?;
+    Ok(Programs {
+        shell,
+        environment: options.environment,
+        host: Host::probe(),
+        pool: Pool::new("workspace-programs", POOL_PROGRAM_THREADS_MAX),
+        timeout_ms_default: options.timeout_ms_default,
+        timeout_ms_max: options.timeout_ms_max.min(CHILD_TIMEOUT_MS_MAX),
+        scopes: Mutex::new(HashMap::new()),
+    })
+}
+
+/// The one who may close the workspace.
+struct Owner(Arc<Site>);
+
+impl OwnedWorkspace for Owner {
+    fn borrow(&self) -> Arc<dyn Workspace> {
+        Arc::new(LocalWorkspace(Arc::clone(&self.0)))
+    }
+
+    fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
+        let site = Arc::clone(&self.0);
+        Box::pin(async move {
+            let (done, closed) = tokio::sync::oneshot::channel();
+            let close = move || {
+                site.close();
+                done.send(()).ok();
+            };
+            // A thread of its own: the pools' threads are what it waits for.
+            if std::thread::Builder::new().name("workspace-close".into()).spawn(close).is_ok() {
+                closed.await.ok();
+            }
+        })
+    }
+}
+
+impl Site {
+    /// Ends programs, then waits for work in progress, then removes what was kept. Blocks.
+    fn close(&self) {
+        if let Some(programs) = &self.programs {
+            let mut scopes = programs.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+            let ended: Vec<_> = scopes.drain().collect();
+            drop(scopes);
+            for (_, scope) in ended {
+                scope.end(Duration::from_millis(CHILD_GRACE_MS));
+            }
+            programs.pool.close();
+        }
+        self.files.close();
+        self.artifacts.close();
+    }
+}

@@ -1,0 +1,324 @@
+//! Searches contents below a directory: many files at once, one order of results.
+//!
+//! The words around the results are not here; tools and primitives choose their own.
+
+use std::{
+    cell::RefCell,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use confine::{Entry, Flow, Kind, Reason, Report, Root, Traverse};
+use grep_matcher::LineTerminator;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{
+    BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind,
+    SinkFinish, SinkMatch,
+};
+use serde_json::{Value, json};
+use vocab::{
+    limits::{GREP_HEAP_BYTES_MAX, GREP_LINE_CHARS_MAX},
+    outcome::{Effect, Failure},
+    path::{WorkspacePath, display_name},
+};
+
+use crate::{glob::Pattern, stop::Stop, truncate};
+
+/// What is looked for.
+#[derive(Debug)]
+pub(crate) struct Query {
+    matcher: RegexMatcher,
+    crlf: bool,
+    pub(crate) glob: Option<Pattern>,
+    /// Lines around each match.
+    pub(crate) context: usize,
+    /// Matches wanted at most.
+    pub(crate) limit: usize,
+}
+
+/// How a pattern is meant.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Meaning {
+    pub(crate) ignore_case: bool,
+    pub(crate) literal: bool,
+}
+
+/// A line that was found, or one around it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) number: u64,
+    pub(crate) text: String,
+    pub(crate) role: Role,
+}
+
+/// Why a line is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Match,
+    Before,
+    After,
+}
+
+/// The lines of one file.
+#[derive(Debug)]
+pub(crate) struct File {
+    /// Its path from the start of the search, printable; the bare name where a file was searched.
+    pub(crate) path: String,
+    pub(crate) lines: Vec<Line>,
+}
+
+/// Files that were not searched, and why.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Skipped {
+    pub(crate) binary: usize,
+    pub(crate) too_large: usize,
+    pub(crate) unreadable: usize,
+    pub(crate) protected: usize,
+}
+
+/// Everything that was found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) files: Vec<File>,
+    /// Whether there is more than was wanted.
+    pub(crate) more: bool,
+    /// Whether a line was cut.
+    pub(crate) lines_cut: bool,
+    pub(crate) skipped: Skipped,
+    pub(crate) walk: Report,
+}
+
+impl Query {
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    /// When it is no regular expression, or one that spans lines.
+    pub(crate) fn new(pattern: &str, meaning: Meaning) -> Result<Self, Failure> {
+        // Only where a line's end is asked for does it matter which bytes end it.
+        let crlf = pattern.contains('$') && !meaning.literal;
+        let matcher = RegexMatcherBuilder::new()
+            .case_insensitive(meaning.ignore_case)
+            .fixed_strings(meaning.literal)
+            .multi_line(true)
+            .line_terminator(Some(b'\n'))
+            .crlf(crlf)
+            .build(pattern)
+            .map_err(|error| {
+                let hint = if pattern.contains('\n') || pattern.contains("\\n") {
+                    "search for one line at a time"
+                } else {
+                    "set literal to search for the text as it is"
+                };
+                Failure::not_started("invalid_pattern", error.to_string()).with_hint(hint)
+            })?;
+        Ok(Self { matcher, crlf, glob: None, context: 0, limit: 1 })
+    }
+
+    fn searcher(&self) -> Searcher {
+        let end = if self.crlf { LineTerminator::crlf() } else { LineTerminator::byte(b'\n') };
+        SearcherBuilder::new()
+            .line_terminator(end)
+            .line_number(true)
+            .before_context(self.context)
+            .after_context(self.context)
+            .binary_detection(BinaryDetection::quit(0))
+            .memory_map(MmapChoice::never())
+            .heap_limit(Some(GREP_HEAP_BYTES_MAX))
+            .build()
+    }
+}
+
+/// What one visit told.
+enum Told {
+    Found { path: String, lines: Vec<Line>, cut: bool },
+    Binary,
+    TooLarge,
+    Unreadable,
+    Protected,
+}
+
+/// Searches below `start`, or in the one file it names.
+///
+/// # Errors
+/// When the start cannot be reached, or the search was stopped.
+pub(crate) fn run(
+    root: &Root,
+    start: &WorkspacePath,
+    query: &Query,
+    stop: &Stop,
+) -> Result<Found, Failure> {
+    let mut found = Found::default();
+    let mut matches = 0;
+    let cancel = Arc::new(AtomicBool::new(false));
+    let walk = Traverse { cancel: Arc::clone(&cancel), ..Traverse::default() };
+    let single = root.stat(start).is_ok_and(|meta| meta.kind == Kind::File);
+    // A file that was named is searched, also where rules ignore it.
+    let walk = Traverse { ignore: !single, ..walk };
+    let visitor = || {
+        let searcher = RefCell::new(query.searcher());
+        let cancel = Arc::clone(&cancel);
+        move |entry: &Entry<'_>| {
+            if !stop.alive() {
+                cancel.store(true, Ordering::Relaxed);
+                return None;
+            }
+            visit(entry, query, &mut searcher.borrow_mut())
+        }
+    };
+    let deliver = |told| take(&mut found, &mut matches, query.limit, told);
+    let report = walk.run(root, start, visitor, deliver)?;
+    if !stop.alive() {
+        return Err(stop.failure(Effect::NotStarted));
+    }
+    found.walk = report;
+    Ok(found)
+}
+
+fn visit(entry: &Entry<'_>, query: &Query, searcher: &mut Searcher) -> Option<Told> {
+    if entry.kind != Kind::File || query.glob.as_ref().is_some_and(|glob| !glob.fits(entry.path)) {
+        return None;
+    }
+    let file = match entry.open() {
+        Ok(opened) => opened.file,
+        Err(Reason::NotFound | Reason::NotARegularFile) => return None,
+        Err(Reason::Protected) => return Some(Told::Protected),
+        Err(_) => return Some(Told::Unreadable),
+    };
+    let mut sink = Lines { limit: query.limit, ..Lines::default() };
+    match searcher.search_file(&query.matcher, &file, &mut sink) {
+        Ok(()) if sink.binary => Some(Told::Binary),
+        Ok(()) if sink.lines.is_empty() => None,
+        Ok(()) => Some(Told::Found { path: shown(entry.path), lines: sink.lines, cut: sink.cut }),
+        // What the searcher says when a line does not fit its memory.
+        Err(error) if error.kind() == std::io::ErrorKind::Other => Some(Told::TooLarge),
+        Err(_) => Some(Told::Unreadable),
+    }
+}
+
+/// Prints a relative path.
+pub(crate) fn shown(path: &Path) -> String {
+    let mut out = String::with_capacity(path.as_os_str().len());
+    for component in path.components() {
+        if !out.is_empty() {
+            out.push('/');
+        }
+        out.push_str(&display_name(component.as_os_str()));
+    }
+    out
+}
+
+fn take(found: &mut Found, matches: &mut usize, limit: usize, told: Told) -> Flow {
+    let (path, mut lines, cut) = match told {
+        Told::Found { path, lines, cut } => (path, lines, cut),
+        Told::Binary => return count(&mut found.skipped.binary),
+        Told::TooLarge => return count(&mut found.skipped.too_large),
+        Told::Unreadable => return count(&mut found.skipped.unreadable),
+        Told::Protected => return count(&mut found.skipped.protected),
+    };
+    let room = limit - *matches;
+    let here = lines.iter().filter(|line| line.role == Role::Match).count();
+    let over = here > room;
+    if over {
+        let mut left = room;
+        let end = lines.iter().position(|line| {
+            let is_match = line.role == Role::Match;
+            let ends = is_match && left == 0;
+            left -= usize::from(is_match && left > 0);
+            ends
+        });
+        lines.truncate(end.unwrap_or(lines.len()));
+        while lines.last().is_some_and(|line| line.role == Role::Before) {
+            lines.pop();
+        }
+        found.more = true;
+    }
+    *matches += here.min(room);
+    found.lines_cut |= cut;
+    if !lines.is_empty() {
+        found.files.push(File { path, lines });
+    }
+    if over { Flow::Stop } else { Flow::Continue }
+}
+
+fn count(counter: &mut usize) -> Flow {
+    *counter += 1;
+    Flow::Continue
+}
+
+/// Keeps the lines of one file.
+#[derive(Default)]
+struct Lines {
+    limit: usize,
+    lines: Vec<Line>,
+    matches: usize,
+    cut: bool,
+    binary: bool,
+}
+
+impl Lines {
+    fn keep(&mut self, number: Option<u64>, bytes: &[u8], role: Role) {
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        // A character has four bytes at most, so that a giant line is not decoded whole.
+        let enough = bytes.get(..GREP_LINE_CHARS_MAX * 4 + 4).unwrap_or(bytes);
+        let decoded = String::from_utf8_lossy(enough).replace('\r', "");
+        let (text, cut) = truncate::line(&decoded, GREP_LINE_CHARS_MAX);
+        let cut = cut || enough.len() < bytes.len();
+        self.cut |= cut;
+        let mark = if cut { "… [cut]" } else { "" };
+        self.lines.push(Line { number: number.unwrap_or(0), text: format!("{text}{mark}"), role });
+    }
+}
+
+impl Sink for &mut Lines {
+    type Error = std::io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
+        self.matches += 1;
+        self.keep(found.line_number(), found.bytes(), Role::Match);
+        // One more than wanted shows that there is more.
+        Ok(self.matches <= self.limit)
+    }
+
+    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> Result<bool, Self::Error> {
+        let role = match found.kind() {
+            SinkContextKind::Before => Role::Before,
+            SinkContextKind::After | SinkContextKind::Other => Role::After,
+        };
+        self.keep(found.line_number(), found.bytes(), role);
+        Ok(true)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, Self::Error> {
+        self.binary = true;
+        Ok(false)
+    }
+
+    fn finish(&mut self, _: &Searcher, end: &SinkFinish) -> Result<(), Self::Error> {
+        self.binary |= end.binary_byte_offset().is_some();
+        Ok(())
+    }
+}
+
+/// Tells what a walk and a search left out. What the walk itself counted is told only for a walk that
+/// went to its end, since how far threads were ahead is chance.
+pub(crate) fn skipped_json(walk: &Report, own: Skipped) -> Value {
+    let mut told = json!({
+        "binary": own.binary, "too_large": own.too_large, "unreadable": own.unreadable,
+        "protected": own.protected, "complete": !walk.stopped,
+    });
+    if !walk.stopped
+        && let Some(map) = told.as_object_mut()
+    {
+        let skipped = walk.skipped;
+        map.insert("ignored".into(), json!(skipped.ignored));
+        map.insert("unreadable".into(), json!(own.unreadable + skipped.unreadable));
+        map.insert("protected".into(), json!(own.protected + skipped.protected));
+        map.insert("other_mount".into(), json!(skipped.other_mount));
+        map.insert("too_deep".into(), json!(skipped.too_deep));
+        map.insert("oversized".into(), json!(skipped.oversized));
+    }
+    told
+}
