@@ -68,6 +68,10 @@ pub enum Pulse {
 /// Where a run's truth is kept. One journal belongs to one run.
 pub trait Journal: Send + Sync {
     /// Stores an entry and then tells it. When this fails the run must stop: another daemon may own it.
+    ///
+    /// An entry that changes the state of a parked run takes back the finish that was told when it
+    /// parked ([`vocab::live::Log::reopen`]) before its own chunks are told; if the run stays parked,
+    /// its own chunks end with a new finish.
     fn append(&self, entry: Entry) -> BoxFuture<'_, Result<(), Failure>>;
 
     /// Tells something that is not stored yet. Never waits.

@@ -5,5 +5,22 @@
 //! no socket, no environment and no SQL: it speaks to three seams, a provider, a source of tools and a
 //! journal.
 
+pub mod answer;
+pub mod approve;
+mod calls;
+pub mod check;
+pub mod close;
+mod draft;
 pub mod journal;
+mod model;
+pub mod next;
+mod parts;
+pub mod pen;
+pub mod prompt;
+pub mod system;
+pub mod toolbelt;
 pub mod transcript;
+pub mod turn;
+
+#[cfg(test)]
+mod tests;

@@ -1,2 +1,37 @@
-//! Placeholder.
-fn main() {}
+//! The program: chooses a role, reads flags and environment, builds the graph of objects, prints.
+//!
+//! It alone reads the environment and writes to stdout, and only here implementations meet seams. No
+//! logic that a face could want lives here.
+
+mod args;
+mod client;
+mod compose;
+mod config;
+mod env;
+mod exit;
+mod log;
+mod models;
+mod print;
+mod role;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    // The fast path: scripts ask for the version often, and nothing else need start for that.
+    let mut words = std::env::args_os().skip(1);
+    if let (Some(first), None) = (words.next(), words.next()) {
+        if first == "--version" || first == "-V" {
+            return print::out(&format!("stead {}\n", env!("CARGO_PKG_VERSION")));
+        }
+    }
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return args::refuse(&error),
+    };
+    match role::dispatch(args) {
+        Ok(code) => code,
+        Err(error) => exit::report(&error),
+    }
+}

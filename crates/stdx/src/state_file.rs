@@ -79,6 +79,40 @@ pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
+/// Reads the configuration: ours and private, links followed, since people keep such files elsewhere.
+///
+/// # Errors
+/// When it cannot be read, is too large, has another owner, or a looser mode.
+pub fn read_config(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK)
+        .open(path)
+    {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(named(path, &error)),
+    };
+    let meta = file.metadata()?;
+    let me = rustix::process::geteuid().as_raw();
+    if !meta.is_file() {
+        return Err(refused(path, "is no regular file"));
+    }
+    if meta.uid() != me {
+        return Err(refused(
+            path,
+            &format!("belongs to uid {}; run: chown {me} {path:?}", meta.uid()),
+        ));
+    }
+    if meta.mode() & 0o077 != 0 {
+        let found = meta.mode() & 0o777;
+        return Err(refused(path, &format!("has mode {found:03o}; run: chmod 600 {path:?}")));
+    }
+    let mut bytes = Vec::new();
+    file.take(READ_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
 /// Publishes a private file: readers see the old content or the new, never a part.
 ///
 /// # Errors
@@ -111,6 +145,26 @@ pub fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Renames a state file, over an older one of that name.
+///
+/// # Errors
+/// When it cannot be renamed.
+pub fn set_aside(path: &Path, aside: &Path) -> io::Result<()> {
+    fs::rename(path, aside)
+}
+
+/// Returns the size of a state file; none if it is missing.
+///
+/// # Errors
+/// When it cannot be asked for.
+pub fn size(path: &Path) -> io::Result<Option<u64>> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) => Ok(Some(meta.len())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -1,1 +1,36 @@
-//! Placeholder.
+//! The store: sessions, messages, parts, runs, workspaces and the ordered facts about them, in SQLite.
+//!
+//! One thread writes and commits in groups; at most two read. Not here: business rules, publishing,
+//! any call to the outside. No other crate holds SQL.
+
+mod apply;
+mod batch;
+mod cursor;
+mod encode;
+mod error;
+mod files;
+mod migrate;
+mod open;
+mod reader;
+mod recover;
+mod remove;
+mod retain;
+mod rows;
+mod sql;
+mod store;
+mod transcript;
+mod writer;
+
+pub use crate::{
+    batch::{Appended, Batch, Change, Durability, NewFact, NewSession},
+    cursor::{BadCursor, Cursor, Epoch},
+    error::StoreError,
+    open::{Opening, Options, SetAside},
+    recover::Recovered,
+    retain::{Pruned, Retention},
+    rows::{
+        Counts, Filter, Page, Phase, Place, Resolved, RunMark, SessionRow, StoredRun, Transcript,
+        WorkspaceRow,
+    },
+    store::Store,
+};

@@ -208,4 +208,149 @@ limits! {
     IMAGE_DECODE_BYTES_MAX: u64 = 256 << 20, "bytes",
         "memory a decoder may take; 64 megapixels",
         "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
+    // cli
+    LOG_FILE_BYTES_MAX: u64 = 8 << 20, "bytes",
+        "the daemon's log before it is set aside; with the one before it, weeks of work",
+        "cli::a_full_log_is_set_aside_once";
+    DAEMON_READY_MS_MAX: u64 = 15_000, "milliseconds",
+        "how long a starter waits for the daemon it started, database check included",
+        "cli::a_daemon_that_never_gets_ready_is_reported";
+    // sandbox
+    CHILD_TIMEOUT_MS_MAX: u64 = 2_147_483_647, "ms",
+        "what a timer counts on every side of every wire; about 24 days",
+        "sandbox::a_timeout_outside_its_range_is_refused";
+    CHILD_GRACE_MS: u64 = 2_000, "ms",
+        "time to end after the polite signal; builds remove their temporary files in it",
+        "sandbox::a_timeout_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+    CHILD_SILENCE_MS: u64 = 100, "ms",
+        "silence after the child's end that means no more output; each chunk begins it anew",
+        "sandbox::a_background_child_that_keeps_the_pipe_is_a_survivor";
+    CHILD_OVERTIME_MS: u64 = 5_000, "ms",
+        "longest reading after the child's end when a descendant never falls silent",
+        "sandbox::a_chatty_survivor_does_not_hold_the_call";
+    CHILD_KILL_ROUND_MS: u64 = 500, "ms",
+        "time for killed processes to be gone before the next look",
+        "sandbox::a_timeout_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+    CHILD_KILL_ROUNDS_MAX: usize = 32, "rounds",
+        "looks for processes that appear while others are killed",
+        "sandbox::ending_a_scope_kills_everything_in_it";
+    CHILD_CHUNK_BYTES: usize = 64 * 1024, "bytes",
+        "one read of output; a pipe holds as much unless it is enlarged",
+        "sandbox::twenty_megabytes_arrive_whole";
+    CHILD_CHUNKS_PER_WAKE: usize = 16, "chunks",
+        "reads before a wish to stop is looked at again",
+        "sandbox::cancelling_a_running_command_stops_it";
+    CHILD_PIPE_BYTES: usize = 512 * 1024, "bytes",
+        "pipe of a fast writer; half of what an ordinary user may ask for",
+        "sandbox::twenty_megabytes_arrive_whole";
+    CHILD_REST_READS_MAX: usize = 16, "reads",
+        "wakes' worth of chunks read after the end; more than a full pipe",
+        "sandbox::twenty_megabytes_arrive_whole";
+    CHILD_SURVIVORS_LISTED_MAX: usize = 32, "processes",
+        "descendants named in a report; all of them are kept track of",
+        "sandbox::no_more_survivors_are_named_than_a_report_can_bear";
+    CHILD_COMMAND_SHOWN_BYTES_MAX: usize = 200, "bytes",
+        "command line of a descendant in a report",
+        "sandbox::a_long_command_line_is_shortened";
+    CHILD_ENVIRON_READ_BYTES_MAX: u64 = 2 << 20, "bytes",
+        "environment read to find a marker; what the kernel lets a program be given",
+        "sandbox::a_marker_is_found_behind_a_large_environment";
+    CHILD_DRAINED_PIPES_MAX: usize = 64, "pipes",
+        "pipes of survivors a scope reads on; the next one is closed",
+        "sandbox::no_more_pipes_are_drained_than_the_limit";
+    CHILD_DRAIN_PAUSE_MS: u64 = 10, "ms",
+        "pause between reads of what nobody wants; bounds a chatty survivor to a few MB/s",
+        "sandbox::a_chatty_survivor_does_not_hold_the_call";
+    // store
+    STORE_QUEUE_BYTES_MAX: usize = 8 << 20, "bytes",
+        "batches that wait for the writer; a caller beyond it waits, so a slow disk holds the runs back",
+        "store::a_full_queue_holds_the_caller_back";
+    STORE_BATCH_BYTES_MAX: usize = 256 << 20, "bytes",
+        "one batch; it takes the whole queue when it is larger than the queue, and is refused beyond this",
+        "store::what_is_too_large_is_refused";
+    STORE_GROUP_BYTES_MAX: usize = 2 << 20, "bytes",
+        "what one commit takes on before it ends, so that nobody waits long for the disk",
+        "store::many_writers_share_commits";
+    STORE_FACT_BYTES_MAX: usize = 4 * 1024, "bytes",
+        "a fact is thin; long texts in it are shortened, as the content holds them whole",
+        "store::a_long_fact_is_made_thin";
+    STORE_PARTS_MAX: usize = 1 << 20, "parts",
+        "parts of one message; the index is the low 20 bits of a part's key",
+        "store::what_is_too_large_is_refused";
+    STORE_LIST_MAX: usize = 200, "sessions",
+        "a page of the list; about 100 KB on the wire",
+        "store::a_list_pages_through_everything_once";
+    STORE_CANDIDATES_MAX: usize = 20, "sessions",
+        "what an ambiguous short form names; more would not help a person",
+        "store::short_forms_resolve_or_name_the_candidates";
+    STORE_FACTS_PAGE_MAX: usize = 1_000, "facts",
+        "facts of one read, at most 4 MiB; a reader asks again from the last one",
+        "store::facts_are_read_in_pages_after_a_cursor";
+    STORE_READS_WAITING_MAX: usize = 64, "reads",
+        "reads that wait or run; further readers wait before they queue",
+        "store::readers_are_few_and_go_home";
+    STORE_READERS_MAX: usize = 2, "threads",
+        "each holds a connection with a cache; two keep a long read from blocking a short one",
+        "store::readers_are_few_and_go_home";
+    STORE_CACHE_KIB_MAX: usize = 1_024, "KiB",
+        "page cache of one connection, as the idle daemon has a budget of 15 MB",
+        "store::pragmas_hold_the_memory_budget";
+    STORE_CHUNK_ROWS_MAX: usize = 1_000, "rows",
+        "rows removed in one transaction, a few milliseconds of the writer's time",
+        "store::deleting_leaves_one_tombstone";
+    STORE_FACTS_KEPT_MAX: u64 = 1_000_000, "facts",
+        "facts kept for readers that come back; about 300 MB",
+        "store::old_facts_go_and_older_cursors_expire";
+    STORE_FACTS_DAYS_MAX: u64 = 30, "days",
+        "how long a reader may stay away and still miss nothing",
+        "store::old_facts_go_and_older_cursors_expire";
+    STORE_WAL_PAGES_MAX: usize = 1_000, "pages",
+        "the log's length at which the writer moves it into the database, 4 MB",
+        "store::the_log_is_moved_into_the_database_as_it_grows";
+    // agent
+    STEPS_MAX: u32 = 200, "model calls of a run",
+        "a run that needs more is lost in a circle; a person can tell it to go on",
+        "agent::the_step_limit_ends_a_run_with_a_note";
+    CALLS_AT_ONCE_MAX: usize = 8, "calls",
+        "calls of one batch that run side by side; more would fight over disk and cores",
+        "agent::no_more_calls_run_at_once_than_allowed";
+    TEXT_STORE_MS: u64 = 1_000, "milliseconds",
+        "how much of a model's words may be lost when the daemon dies",
+        "agent::text_is_stored_at_intervals_of_time_and_size";
+    TEXT_STORE_BYTES: usize = 16 * 1024, "bytes",
+        "how much of a model's words may be lost when the daemon dies",
+        "agent::text_is_stored_at_intervals_of_time_and_size";
+    ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024, "bytes",
+        "one model answer in memory; ten times what any model writes at once",
+        "agent::an_endless_answer_is_cut_off";
+    RETRY_ATTEMPTS_MAX: u32 = 3, "attempts",
+        "of one model call; what fails three times needs a person",
+        "agent::retries_end_and_the_run_fails";
+    RETRY_WAIT_MS_BASE: u64 = 2_000, "milliseconds",
+        "the wait before the second attempt of a model call; it doubles",
+        "agent::retries_end_and_the_run_fails";
+    RETRY_WAIT_MS_MAX: u64 = 60_000, "milliseconds",
+        "the longest wait a provider may ask for; a longer one is a failure said at once",
+        "agent::a_wait_beyond_bearing_fails_at_once";
+    ABORT_WAIT_MS: u64 = 10_000, "milliseconds",
+        "how long calls of a stopped run may take to end before nobody can tell what they did",
+        "agent::an_abort_does_not_wait_for_ever_for_a_call";
+    END_RUN_WAIT_MS: u64 = 10_000, "milliseconds",
+        "how long the end of a run waits for what it left running",
+        "agent::the_end_of_a_run_does_not_wait_for_ever_for_its_tools";
+    PROMPT_TEXT_BYTES_MAX: usize = 256 * 1024, "bytes",
+        "one text of a prompt, about 64,000 tokens; no context bears several of them",
+        "agent::every_text_of_a_prompt_is_bounded";
+    PROMPT_IMAGE_BYTES_MAX: usize = 7 * 1024 * 1024, "bytes",
+        "base64 of one picture of a prompt; providers refuse pictures over 5 MiB",
+        "agent::pictures_go_only_where_they_can_be_seen";
+    RUN_FAILURE_BYTES_MAX: usize = 1_000, "bytes",
+        "the message of a failed run; facts are thin",
+        "agent::a_long_failure_is_cut_in_the_fact";
+    RUNTIME_THREADS: usize = 2, "threads",
+        "the daemon's runtime; it waits more than it works, and each thread costs memory",
+        "cli::a_daemon_serves_and_drains";
+    PRUNE_EVERY_MS: u64 = 3_600_000, "milliseconds",
+        "how often old facts are pruned; they age in days",
+        "cli::a_daemon_serves_and_drains";
 }

@@ -5,7 +5,11 @@ use super::*;
 fn live() -> Arc<Live> {
     let (session, run) = (SessionId::generate(), RunId::generate());
     let mut log = Log::default();
-    log.push(Chunk::Start { session: session.clone(), run: run.clone(), message: MessageId::generate() });
+    log.push(Chunk::Start {
+        session: session.clone(),
+        run: run.clone(),
+        message: MessageId::generate(),
+    });
     Live::new(session, run, log)
 }
 
@@ -130,7 +134,10 @@ async fn progress_keeps_a_bounded_tail_for_those_who_come_late() {
 #[tokio::test]
 async fn one_encoding_serves_every_reader() {
     let live = live();
-    let (mut one, mut two) = (live.reader(Position { chunks: 1, bytes: 0 }), live.reader(Position { chunks: 1, bytes: 0 }));
+    let (mut one, mut two) = (
+        live.reader(Position { chunks: 1, bytes: 0 }),
+        live.reader(Position { chunks: 1, bytes: 0 }),
+    );
     live.chunk(Chunk::StepStart);
     let mut made = 0;
     for reader in [&mut one, &mut two] {

@@ -1,0 +1,185 @@
+//! A batch of tool calls: begun in order, run side by side where all of them allow it, and stored as
+//! each one ends. Approvals were decided before; a call that gets here may run.
+
+use std::{
+    collections::VecDeque,
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use vocab::{
+    fact::RunFact,
+    limits::{ABORT_WAIT_MS, CALLS_AT_ONCE_MAX},
+    live::Chunk,
+    message::{CallState, Part},
+    outcome::{Failure, Outcome},
+    tool::Execution,
+};
+use workspace::call::{CallContext, Progress};
+
+use crate::{
+    close::ended_fact,
+    journal::{Entry, Pulse},
+    parts::next_ordinal,
+    prompt::bounded,
+    toolbelt::{Asked, Kit},
+    transcript::Transcript,
+    turn::Loop,
+};
+
+type Running = FuturesUnordered<BoxFuture<'static, (usize, Outcome)>>;
+
+impl Loop {
+    /// Runs these calls to their ends. When the run is aborted no further call begins, and those that
+    /// do not end in time are left as started, for the end of the run to close.
+    pub(crate) async fn run_calls(&self, kit: &Kit, batch: Vec<usize>) -> Result<(), Failure> {
+        let asked = self.asked(&batch);
+        let window = if sequential(kit, &asked) { 1 } else { CALLS_AT_ONCE_MAX };
+        let cancel = self.cancel.child_token();
+        let _dropped = cancel.clone().drop_guard();
+        let mut waiting: VecDeque<(usize, Asked)> = asked.into();
+        let mut running = Running::new();
+        let mut ended: Vec<(usize, Outcome)> = Vec::new();
+        let mut give_up: Option<Instant> = None;
+        loop {
+            let room = if cancel.is_cancelled() { 0 } else { window - running.len() };
+            let starting: Vec<_> = waiting.drain(..room.min(waiting.len())).collect();
+            if !ended.is_empty() || !starting.is_empty() {
+                let begins: Vec<usize> = starting.iter().map(|(idx, _)| *idx).collect();
+                let ends = std::mem::take(&mut ended);
+                self.pen.write(|transcript| Ok(entry(transcript, ends, &begins))).await?;
+            }
+            for (idx, asked) in starting {
+                running.push(self.begin_call(kit, idx, asked, &cancel));
+            }
+            if running.is_empty() {
+                return Ok(());
+            }
+            tokio::select! {
+                biased;
+                Some(end) = running.next() => ended.push(end),
+                () = cancelled_first(&cancel, give_up.is_some()) => {
+                    give_up = Some(Instant::now() + Duration::from_millis(ABORT_WAIT_MS));
+                }
+                () = until(give_up) => return Ok(()),
+            }
+            while let Some(Some(end)) = running.next().now_or_never() {
+                ended.push(end);
+            }
+        }
+    }
+
+    fn asked(&self, batch: &[usize]) -> Vec<(usize, Asked)> {
+        let transcript = self.pen.transcript();
+        let of = |idx: &usize| match transcript.parts().get(*idx) {
+            Some(Part::Call { call, tool, input, .. }) => Some((
+                *idx,
+                Asked {
+                    run: transcript.run.id.clone(),
+                    call: call.clone(),
+                    tool: tool.clone(),
+                    input: input.clone(),
+                    envelope: self.settings.envelope.clone(),
+                },
+            )),
+            _ => None,
+        };
+        batch.iter().filter_map(of).collect()
+    }
+
+    fn begin_call(
+        &self,
+        kit: &Kit,
+        idx: usize,
+        asked: Asked,
+        cancel: &CancellationToken,
+    ) -> BoxFuture<'static, (usize, Outcome)> {
+        let over = Arc::new(AtomicBool::new(false));
+        let (pen, call, quiet) = (self.pen.clone(), asked.call.clone(), over.clone());
+        let context = CallContext {
+            cancel: cancel.child_token(),
+            progress: Arc::new(move |Progress::Output(text)| {
+                // What comes after the end is not progress of anything.
+                if !quiet.load(Ordering::Acquire) {
+                    pen.pulse(Pulse::Progress { call: call.clone(), text });
+                }
+            }),
+        };
+        let outcome = self.tools.call(kit, asked, context);
+        Box::pin(async move {
+            let outcome = outcome.await;
+            over.store(true, Ordering::Release);
+            (idx, bounded(outcome))
+        })
+    }
+}
+
+/// Tells whether any of the tools wants its batch to run one call after another.
+fn sequential(kit: &Kit, asked: &[(usize, Asked)]) -> bool {
+    asked.iter().any(|(_, asked)| {
+        kit.find(&asked.tool).is_some_and(|tool| tool.spec.execution == Execution::Sequential)
+    })
+}
+
+/// Returns the entry that stores these ends, in the order they came, and then these beginnings.
+pub(crate) fn entry(
+    transcript: &Transcript,
+    ends: Vec<(usize, Outcome)>,
+    begins: &[usize],
+) -> Entry {
+    let mut entry = Entry::default();
+    let mut ordinal = next_ordinal(transcript.parts());
+    for (idx, outcome) in ends {
+        let Some((part, call)) =
+            changed(transcript, idx, |_| CallState::Ended { outcome: outcome.clone(), ordinal })
+        else {
+            continue;
+        };
+        ordinal = ordinal.saturating_add(1);
+        entry.facts.push(ended_fact(&transcript.run, &call, &outcome));
+        entry.chunks.push(Chunk::Output { call, outcome });
+        entry.parts.push((idx, part));
+    }
+    for idx in begins {
+        let Some((part, call)) = changed(transcript, *idx, |_| CallState::Started) else {
+            continue;
+        };
+        if let Part::Call { tool, .. } = &part {
+            let (run, tool) = (transcript.run.id.clone(), tool.clone());
+            entry.facts.push(RunFact::CallStarted { run, call, tool });
+        }
+        entry.parts.push((*idx, part));
+    }
+    entry
+}
+
+/// Returns a call with another state, and its id.
+pub(crate) fn changed(
+    transcript: &Transcript,
+    idx: usize,
+    to: impl FnOnce(&CallState) -> CallState,
+) -> Option<(Part, vocab::ids::CallId)> {
+    let mut part = transcript.parts().get(idx)?.clone();
+    let Part::Call { state, call, .. } = &mut part else { return None };
+    *state = to(state);
+    let call = call.clone();
+    Some((part, call))
+}
+
+async fn cancelled_first(cancel: &CancellationToken, noticed: bool) {
+    if noticed { pending().await } else { cancel.cancelled().await }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => pending().await,
+    }
+}

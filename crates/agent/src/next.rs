@@ -1,0 +1,161 @@
+//! What a run does next, decided from what is stored and from nothing else.
+//!
+//! Pure: no clock, no I/O. Doing it is the driver's business.
+
+use vocab::{
+    ids::{BlockId, MessageId},
+    message::{CallState, Part, RunEnd, RunState, StopReason},
+    outcome::Failure,
+};
+
+use crate::{
+    approve::{Approval, approve},
+    check,
+    parts::{last_step, steps},
+    toolbelt::Kit,
+    transcript::Transcript,
+};
+
+/// What holds around the transcript at the moment of looking.
+#[derive(Debug)]
+pub struct Rules<'a> {
+    /// The tools there are.
+    pub kit: &'a Kit,
+    /// The most model calls of a run.
+    pub steps_max: u32,
+    /// The time, milliseconds since the Unix epoch.
+    pub now: i64,
+}
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Ask the model.
+    CallModel,
+    /// End the calls that cannot run, and ask people about those that need it.
+    Settle {
+        /// Calls that end without having begun, by part.
+        refuse: Vec<(usize, Failure)>,
+        /// Calls that wait for a person, by part.
+        ask: Vec<usize>,
+    },
+    /// Run these calls, by part.
+    RunCalls(Vec<usize>),
+    /// Wait for people; nothing else is left to do.
+    Park,
+    /// All questions are answered: work again.
+    Resume,
+    /// The time to answer these is over.
+    Expire(Vec<BlockId>),
+    /// Take up what the user said meanwhile.
+    TakeSteering(Vec<MessageId>),
+    /// End the run.
+    End(RunEnd),
+    /// Nothing: it is over, or it waits for a person.
+    Rest,
+}
+
+/// Decides what a run does next.
+#[must_use]
+pub fn next(transcript: &Transcript, rules: &Rules<'_>) -> Step {
+    match &transcript.run.state {
+        RunState::Running => working(transcript, rules),
+        RunState::Ended(_) => Step::Rest,
+        RunState::Parked { blocks } => {
+            let open = || blocks.iter().filter(|block| block.answer.is_none());
+            let expired: Vec<BlockId> = open()
+                .filter(|block| block.deadline_at.is_some_and(|at| at <= rules.now))
+                .map(|block| block.id.clone())
+                .collect();
+            match (expired.is_empty(), open().next()) {
+                (false, _) => Step::Expire(expired),
+                (true, None) => Step::Resume,
+                (true, Some(_)) => Step::Rest,
+            }
+        }
+    }
+}
+
+fn working(transcript: &Transcript, rules: &Rules<'_>) -> Step {
+    let parts = transcript.parts();
+    let Some(last) = last_step(parts) else { return go_on(transcript, rules) };
+    // A step that has no end and that nobody is writing was broken off by the death of its writer.
+    let Some(stop) = last.stop else { return Step::End(RunEnd::Interrupted) };
+    let mut batch = Batch::default();
+    for (idx, part) in parts.iter().enumerate().skip(last.at) {
+        batch.look(transcript, rules, stop, (idx, part));
+    }
+    if batch.lost {
+        return Step::End(RunEnd::Interrupted);
+    }
+    if !batch.refuse.is_empty() || !batch.ask.is_empty() {
+        return Step::Settle { refuse: batch.refuse, ask: batch.ask };
+    }
+    if !batch.run.is_empty() {
+        return Step::RunCalls(batch.run);
+    }
+    if batch.blocked {
+        return Step::Park;
+    }
+    let steered = parts.iter().skip(last.at).any(|part| matches!(part, Part::Steer { .. }));
+    let may_go_on = steps(parts) < rules.steps_max;
+    if batch.called || steered || (may_go_on && !transcript.steering().is_empty()) {
+        return go_on(transcript, rules);
+    }
+    Step::End(RunEnd::Finished)
+}
+
+/// What is to be done about the calls of one model answer.
+#[derive(Default)]
+struct Batch {
+    called: bool,
+    lost: bool,
+    blocked: bool,
+    refuse: Vec<(usize, Failure)>,
+    ask: Vec<usize>,
+    run: Vec<usize>,
+}
+
+impl Batch {
+    fn look(
+        &mut self,
+        transcript: &Transcript,
+        rules: &Rules<'_>,
+        stop: StopReason,
+        (idx, part): (usize, &Part),
+    ) {
+        let Part::Call { tool, input, state, .. } = part else { return };
+        self.called = true;
+        let asked_already = match state {
+            CallState::Ended { .. } => return,
+            CallState::Started => {
+                self.lost = true;
+                return;
+            }
+            CallState::Blocked => {
+                self.blocked = true;
+                return;
+            }
+            CallState::Requested => false,
+            CallState::Approved => true,
+        };
+        match check::sound(rules.kit, stop, tool, input) {
+            Err(failure) => self.refuse.push((idx, failure)),
+            Ok(_) if asked_already => self.run.push(idx),
+            Ok(tool) => match approve(&transcript.run, tool.spec.name, tool.spec.reach) {
+                Approval::Allow => self.run.push(idx),
+                Approval::Ask => self.ask.push(idx),
+                Approval::Refuse(failure) => self.refuse.push((idx, failure)),
+            },
+        }
+    }
+}
+
+/// Goes on with what the user said meanwhile, then with the model, up to the limit of steps.
+fn go_on(transcript: &Transcript, rules: &Rules<'_>) -> Step {
+    if steps(transcript.parts()) >= rules.steps_max {
+        return Step::End(RunEnd::StepLimit { steps_max: rules.steps_max });
+    }
+    let steering = transcript.steering();
+    if steering.is_empty() { Step::CallModel } else { Step::TakeSteering(steering) }
+}

@@ -1,0 +1,65 @@
+//! Questions about the parts of a run's message that several steps ask. Nothing here changes anything.
+
+use vocab::message::{CallState, Part, StopReason, Usage};
+
+/// The last model call of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LastStep {
+    /// The index of its first part.
+    pub(crate) at: usize,
+    /// Why the model stopped, if it did.
+    pub(crate) stop: Option<StopReason>,
+}
+
+/// Finds the last model call.
+pub(crate) fn last_step(parts: &[Part]) -> Option<LastStep> {
+    parts.iter().enumerate().rev().find_map(|(at, part)| {
+        if let Part::Step { stop, .. } = part { Some(LastStep { at, stop: *stop }) } else { None }
+    })
+}
+
+/// Tells whether a model call was begun that readers have not been told the end of.
+pub(crate) fn in_step(parts: &[Part]) -> bool {
+    parts
+        .iter()
+        .rev()
+        .find(|part| matches!(part, Part::Step { .. } | Part::Steer { .. }))
+        .is_some_and(|part| matches!(part, Part::Step { .. }))
+}
+
+/// Counts the model calls.
+pub(crate) fn steps(parts: &[Part]) -> u32 {
+    let count = parts.iter().filter(|part| matches!(part, Part::Step { .. })).count();
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Sums the tokens of all model calls.
+pub(crate) fn usage(parts: &[Part]) -> Usage {
+    let mut total = Usage::default();
+    for part in parts {
+        if let Part::Step { usage: Some(usage), .. } = part {
+            total.add(usage);
+        }
+    }
+    total
+}
+
+/// Returns the place that the next ended call takes.
+pub(crate) fn next_ordinal(parts: &[Part]) -> u32 {
+    let taken = parts.iter().filter_map(|part| match part {
+        Part::Call { state: CallState::Ended { ordinal, .. }, .. } => Some(*ordinal),
+        Part::Call { .. }
+        | Part::Step { .. }
+        | Part::Text { .. }
+        | Part::Reasoning { .. }
+        | Part::File { .. }
+        | Part::Steer { .. }
+        | Part::Note { .. } => None,
+    });
+    taken.max().map_or(0, |last| last.saturating_add(1))
+}
+
+/// Returns the longest beginning of `text` that fits into `bytes_max` and ends between two characters.
+pub(crate) fn beginning(text: &str, bytes_max: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default()
+}

@@ -1,0 +1,294 @@
+//! The driver: look at the transcript, do the one next thing, store it, look again.
+//!
+//! It decides nothing; `next` does. It keeps nothing between two steps.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+use provider::seam::SharedProvider;
+use stdx::clock::Clock;
+use tokio_util::sync::CancellationToken;
+use vocab::{
+    fact::RunFact,
+    ids::{BlockId, MessageId},
+    limits::{END_RUN_WAIT_MS, RETRY_WAIT_MS_BASE, RUN_FAILURE_BYTES_MAX, STEPS_MAX},
+    live::Chunk,
+    message::{Block, CallState, Part, RunEnd, RunState, StopReason},
+    outcome::{Effect, Failure, Outcome},
+};
+use workspace::call::Envelope;
+
+use crate::{
+    answer,
+    calls::{self, changed},
+    close::{LastNote, close_with},
+    journal::{Durability, Entry},
+    model::Called,
+    next::{Rules, Step, next},
+    parts::{beginning, in_step, last_step, usage},
+    pen::Pen,
+    toolbelt::Toolbelt,
+    transcript::Transcript,
+};
+
+/// What a run needs to work.
+#[derive(Clone)]
+pub struct Loop {
+    /// Where it is stored.
+    pub pen: Pen,
+    /// Who answers.
+    pub provider: SharedProvider,
+    /// What it can do.
+    pub tools: Arc<Toolbelt>,
+    /// What time it is.
+    pub clock: Clock,
+    /// Stops it.
+    pub cancel: CancellationToken,
+    /// How it works.
+    pub settings: Settings,
+}
+
+impl std::fmt::Debug for Loop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loop").field("tools", &self.tools).finish_non_exhaustive()
+    }
+}
+
+/// How a run works.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The system text.
+    pub system: String,
+    /// The most model calls.
+    pub steps_max: u32,
+    /// The most output tokens of one model call.
+    pub output_tokens_max: u32,
+    /// Whether the model sees pictures.
+    pub images: bool,
+    /// The wait before the second attempt of a model call; it doubles with each further one.
+    pub retry_base: Duration,
+    /// What the run wants of every tool call.
+    pub envelope: Envelope,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            system: String::new(),
+            steps_max: STEPS_MAX,
+            output_tokens_max: 8_192,
+            images: true,
+            retry_base: Duration::from_millis(RETRY_WAIT_MS_BASE),
+            envelope: Envelope::default(),
+        }
+    }
+}
+
+/// Works on a run until it is over or waits for a person, and returns where it stands then.
+///
+/// Begin, resume and go on after an answer are all this. When the journal refuses, the run stops at
+/// once: the failure is returned as its end although nobody could store it.
+#[must_use]
+pub fn drive(work: Loop) -> BoxFuture<'static, RunState> {
+    Box::pin(async move {
+        let stopped = match AssertUnwindSafe(work.turn()).catch_unwind().await {
+            Ok(Ok(state)) => return state,
+            Ok(Err(failure)) => {
+                tracing::error!(code = failure.code, "a run stopped: {failure}");
+                work.end_left_running().await;
+                return RunState::Ended(RunEnd::Failed { failure });
+            }
+            Err(panic) => panic,
+        };
+        tracing::error!("a run met a bug: {}", panic_text(stopped.as_ref()));
+        let failure = Failure::new("internal", Effect::Indeterminate, "the run met a bug of ours")
+            .with_hint("the daemon's log says where");
+        let end = RunEnd::Failed { failure };
+        let closed = AssertUnwindSafe(work.end(Entry::default(), end.clone())).catch_unwind().await;
+        match closed {
+            Ok(Ok(())) => work.pen.transcript().run.state.clone(),
+            Ok(Err(failure)) => RunState::Ended(RunEnd::Failed { failure }),
+            Err(_) => RunState::Ended(end),
+        }
+    })
+}
+
+impl Loop {
+    async fn turn(&self) -> Result<RunState, Failure> {
+        loop {
+            let kit = self.tools.kit();
+            let step = {
+                let transcript = self.pen.transcript();
+                let over = matches!(transcript.run.state, RunState::Ended(_));
+                if self.cancel.is_cancelled() && !over {
+                    Step::End(RunEnd::Aborted)
+                } else {
+                    let steps_max = self.settings.steps_max;
+                    let now = self.clock.now().as_millis();
+                    next(&transcript, &Rules { kit: &kit, steps_max, now })
+                }
+            };
+            match step {
+                Step::CallModel => match self.call_model().await? {
+                    Called::Done => {}
+                    Called::Broken(tail, end) => self.end(tail, end).await?,
+                },
+                Step::Settle { refuse, ask } => {
+                    self.pen.write(|transcript| Ok(settle(transcript, refuse, &ask))).await?;
+                }
+                Step::RunCalls(batch) => self.run_calls(&kit, batch).await?,
+                Step::Park => {
+                    let now = self.clock.now().as_millis();
+                    self.pen.write(|transcript| Ok(park(transcript, now))).await?;
+                }
+                Step::Resume => self.pen.write(|transcript| Ok(resume(transcript))).await?,
+                Step::Expire(blocks) => self.expire(blocks).await?,
+                Step::TakeSteering(messages) => {
+                    self.pen.write(|transcript| Ok(steer(transcript, messages))).await?;
+                }
+                Step::End(end) => self.end(Entry::default(), end).await?,
+                Step::Rest => return Ok(self.pen.transcript().run.state.clone()),
+            }
+        }
+    }
+
+    /// Ends the run: first what it left running, then what is open, in one entry.
+    async fn end(&self, tail: Entry, end: RunEnd) -> Result<(), Failure> {
+        let left = self.end_left_running().await;
+        self.pen
+            .write(|transcript| {
+                let notes = last_notes(transcript, &end, &left);
+                Ok(close_with(transcript, tail, end, &notes))
+            })
+            .await
+    }
+
+    async fn end_left_running(&self) -> Vec<String> {
+        let run = self.pen.transcript().run.id.clone();
+        let ending = AssertUnwindSafe(self.tools.end_run(&run)).catch_unwind();
+        match tokio::time::timeout(Duration::from_millis(END_RUN_WAIT_MS), ending).await {
+            Ok(Ok(left)) => left,
+            Ok(Err(_)) | Err(_) => {
+                tracing::error!(%run, "what a run left running could not be ended");
+                vec!["what the run left running could not be ended in time".to_owned()]
+            }
+        }
+    }
+
+    async fn expire(&self, blocks: Vec<BlockId>) -> Result<(), Failure> {
+        for block in blocks {
+            let stored = self
+                .pen
+                .write(|transcript| answer::answer(transcript, &block, answer::expired()))
+                .await;
+            match stored {
+                // Somebody answered in this very moment.
+                Err(failure) if failure.code == "already_answered" => {}
+                stored => stored?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn settle(transcript: &Transcript, refuse: Vec<(usize, Failure)>, ask: &[usize]) -> Entry {
+    let mut asked = Entry::default();
+    for idx in ask {
+        let Some((mut part, call)) = changed(transcript, *idx, |_| CallState::Blocked) else {
+            continue;
+        };
+        let id = BlockId::generate();
+        if let Part::Call { block, .. } = &mut part {
+            *block = Some(id.clone());
+        }
+        let run = transcript.run.id.clone();
+        asked.facts.push(RunFact::RunBlocked { run, block: id.clone() });
+        asked.chunks.push(Chunk::Approval { call, block: id });
+        asked.parts.push((*idx, part));
+    }
+    let ends = refuse.into_iter().map(|(idx, failure)| (idx, Outcome::failed(failure))).collect();
+    let ended = calls::entry(transcript, ends, &[]);
+    asked.parts.extend(ended.parts);
+    asked.facts.extend(ended.facts);
+    asked.chunks.extend(ended.chunks);
+    asked
+}
+
+fn park(transcript: &Transcript, now: i64) -> Entry {
+    let mut blocks = Vec::new();
+    for part in transcript.parts() {
+        if let Part::Call { call, tool, input, block: Some(block), state: CallState::Blocked } =
+            part
+        {
+            blocks.push(Block {
+                id: block.clone(),
+                call: call.clone(),
+                tool: tool.clone(),
+                input: input.clone(),
+                asked_at: now,
+                deadline_at: None,
+                answer: None,
+            });
+        }
+    }
+    // The last question was answered between looking and storing.
+    if blocks.is_empty() {
+        return Entry::default();
+    }
+    let state = RunState::Parked { blocks };
+    let usage = usage(transcript.parts());
+    Entry {
+        state: Some(state.clone()),
+        chunks: vec![Chunk::Finish { state, usage }],
+        durability: Durability::Power,
+        ..Entry::default()
+    }
+}
+
+fn resume(transcript: &Transcript) -> Entry {
+    Entry {
+        state: Some(RunState::Running),
+        facts: vec![RunFact::RunResumed { run: transcript.run.id.clone() }],
+        ..Entry::default()
+    }
+}
+
+fn steer(transcript: &Transcript, messages: Vec<MessageId>) -> Entry {
+    let parts = transcript.parts();
+    let mut entry = Entry::default();
+    if in_step(parts) {
+        entry.chunks.push(Chunk::StepEnd);
+    }
+    for (nth, message) in messages.into_iter().enumerate() {
+        entry.chunks.push(Chunk::Steer { message: message.clone() });
+        entry.parts.push((parts.len() + nth, Part::Steer { message }));
+    }
+    entry
+}
+
+fn last_notes(transcript: &Transcript, end: &RunEnd, left: &[String]) -> Vec<LastNote> {
+    let mut notes = Vec::new();
+    if let RunEnd::StepLimit { steps_max } = end {
+        let text = format!("stopped after {steps_max} model calls, the configured limit");
+        notes.push(LastNote { kind: "step_limit", text });
+    }
+    let cut =
+        last_step(transcript.parts()).is_some_and(|step| step.stop == Some(StopReason::Length));
+    if cut && matches!(end, RunEnd::Finished) {
+        let text = "the answer reached the model's output limit and was cut".to_owned();
+        notes.push(LastNote { kind: "answer_cut", text });
+    }
+    if !left.is_empty() {
+        let text = beginning(&left.join("; "), RUN_FAILURE_BYTES_MAX).to_owned();
+        notes.push(LastNote { kind: "left_running", text: format!("ended with the run: {text}") });
+    }
+    notes
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without words")
+}

@@ -1,0 +1,209 @@
+//! The configuration file: TOML, read anew by whoever needs it, unknown keys refused with the nearest
+//! known one.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use daemon::{paths::Paths, workspaces::Registered};
+use serde::Deserialize;
+use stdx::state_file;
+use vocab::outcome::Failure;
+
+/// The file as it stands.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    /// The model asked when nobody names one, as `provider/model`.
+    pub(crate) default_model: Option<String>,
+    /// Providers by name.
+    #[serde(default)]
+    pub(crate) providers: BTreeMap<String, ProviderEntry>,
+    /// Registered places by name.
+    #[serde(default)]
+    pub(crate) workspaces: BTreeMap<String, WorkspaceEntry>,
+    /// Bounds of runs.
+    #[serde(default)]
+    pub(crate) run: RunEntry,
+    /// The daemon's own settings.
+    #[serde(default)]
+    pub(crate) daemon: DaemonEntry,
+    /// Execution policies. They are checked, and used once profiles exist.
+    #[serde(default)]
+    pub(crate) profiles: BTreeMap<String, ProfileEntry>,
+}
+
+/// `[providers.NAME]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ProviderEntry {
+    /// The dialect: `openai-chat`, `anthropic` or `scripted`.
+    pub(crate) api: String,
+    /// Where it answers; a vendor's own address when absent.
+    pub(crate) base_url: Option<String>,
+    /// For `scripted`: the file of turns.
+    pub(crate) script: Option<PathBuf>,
+    /// The environment variable that holds its key.
+    pub(crate) key_env: Option<String>,
+    /// Further headers of every request.
+    #[serde(default)]
+    pub(crate) headers: BTreeMap<String, String>,
+    /// Its models.
+    #[serde(default)]
+    pub(crate) models: Vec<ModelEntry>,
+}
+
+/// A model of a provider.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ModelEntry {
+    /// Its id, as the provider knows it.
+    pub(crate) id: String,
+    /// How many tokens it takes in all.
+    pub(crate) context_window: Option<u32>,
+    /// How many tokens it may answer.
+    pub(crate) max_output: Option<u32>,
+    /// Whether it takes pictures.
+    pub(crate) images: Option<bool>,
+}
+
+/// `[workspaces.NAME]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WorkspaceEntry {
+    /// A local directory; `~` is the home.
+    pub(crate) path: String,
+}
+
+/// `[run]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunEntry {
+    /// Model calls of one run before it is ended with a word; 200 when absent.
+    pub(crate) steps_max: Option<u32>,
+    /// The shell of the `bash` tool; `/bin/bash` when absent.
+    pub(crate) shell: Option<PathBuf>,
+    /// Seconds a shell command may take when the model names none; 600 when absent.
+    pub(crate) bash_timeout_seconds: Option<u32>,
+    /// Names of variables that the tools' programs see besides the base ones.
+    #[serde(default)]
+    pub(crate) env: Vec<String>,
+}
+
+/// `[daemon]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DaemonEntry {
+    /// Origins of browser pages that may call, exactly as browsers send them.
+    #[serde(default)]
+    pub(crate) origins: Vec<String>,
+}
+
+/// `[profiles.NAME]`
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read so that the documented file is accepted; profiles come later")]
+pub(crate) struct ProfileEntry {
+    #[serde(default)]
+    default: bool,
+    permission: Option<String>,
+    model: Option<String>,
+    shell: Option<String>,
+}
+
+/// Reads the file; an absent one is an empty one.
+///
+/// # Errors
+/// When it is not ours alone, not TOML, or holds a key that is none.
+pub(crate) fn load(paths: &Paths) -> Result<Config, Failure> {
+    let bytes = state_file::read_config(&paths.config)
+        .map_err(|error| Failure::not_started("config_invalid", error.to_string()))?;
+    let Some(bytes) = bytes else { return Ok(Config::default()) };
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        Failure::not_started(
+            "config_invalid",
+            format!("{} is not UTF-8 at byte {place}", paths.config.display()),
+        )
+    })?;
+    parse(&paths.config.display().to_string(), &text)
+}
+
+/// Reads a text as the file `name`.
+fn parse(name: &str, text: &str) -> Result<Config, Failure> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(0, |span| {
+            text.get(..span.start).unwrap_or_default().matches('\n').count() + 1
+        });
+        let message = error.message();
+        let failure = Failure::not_started("config_invalid", format!("{name}:{line}: {message}"));
+        match nearest(message) {
+            Some(known) => failure.with_hint(format!("did you mean {known:?}?")),
+            None => failure,
+        }
+    })
+}
+
+/// Reads the unknown key and the known ones out of the parser's words: "unknown field `x`, expected …".
+fn nearest(message: &str) -> Option<String> {
+    let mut names = message.split('`').skip(1).step_by(2);
+    let unknown = message.starts_with("unknown field").then(|| names.next())??;
+    names
+        .map(|known| (strsim::damerau_levenshtein(unknown, known), known))
+        .min()
+        .filter(|(distance, known)| *distance <= known.len().max(3) / 2 + 1)
+        .map(|(_, known)| known.to_owned())
+}
+
+impl Config {
+    /// Returns the registered places.
+    pub(crate) fn places(&self) -> Vec<Registered> {
+        let home = crate::env::get("HOME");
+        let expand = |path: &str| match (path.strip_prefix("~/"), &home) {
+            (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
+            _ => PathBuf::from(path),
+        };
+        let places = self.workspaces.iter();
+        places.map(|(name, entry)| Registered { name: name.clone(), path: expand(&entry.path) }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, message: &str, hint: Option<&str>) {
+        let failure = parse("config.toml", text).unwrap_err();
+        assert!(failure.message.contains(message), "{}", failure.message);
+        assert_eq!(failure.hint.as_deref(), hint);
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_nearest_known_one_with_its_line() {
+        check("defualt_model = \"a/b\"\n", "config.toml:1:", Some("did you mean \"default_model\"?"));
+        check("[run]\nsteps = 3\n", "config.toml:2:", Some("did you mean \"steps_max\"?"));
+        check("[providers.a]\napi = \"x\"\nbase_ulr = \"\"\n", ":3:", Some("did you mean \"base_url\"?"));
+        check("[run]\nsteps_max = \"many\"\n", ":2: invalid type", None);
+        check("x = [\n", "config.toml:", None);
+    }
+
+    #[test]
+    fn the_documented_file_is_accepted() {
+        let text = r#"
+            default_model = "local/qwen3"
+            [providers.local]
+            api = "openai-chat"
+            base_url = "http://127.0.0.1:11434/v1"
+            key_env = "LOCAL_KEY"
+            models = [{ id = "qwen3", context_window = 32768, max_output = 4096 }]
+            [workspaces.site]
+            path = "~/src/site"
+            [profiles.review]
+            default = true
+            permission = "read-only"
+            model = "local/qwen3"
+            shell = "sandboxed"
+        "#;
+        let config = parse("config.toml", text).unwrap();
+        assert_eq!(config.providers["local"].models[0].context_window, Some(32768));
+        assert_eq!(config.places()[0].name, "site");
+    }
+}

@@ -1,0 +1,68 @@
+//! The one reader of the environment: where state lives, which keys are there, what children may see.
+
+#![expect(clippy::disallowed_methods, reason = "the one room that reads the environment")]
+
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+
+use daemon::paths::Paths;
+use vocab::outcome::Failure;
+
+/// Returns a variable that is set and not empty.
+pub(crate) fn get(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Returns all variables, for the tools' environment to be built from.
+pub(crate) fn all() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
+}
+
+/// Returns the directory the command was started in.
+///
+/// # Errors
+/// When it is gone.
+pub(crate) fn cwd() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| {
+        Failure::not_started("not_found", format!("the current directory cannot be read: {error}"))
+    })
+}
+
+/// Returns where Stead's files are.
+///
+/// # Errors
+/// When neither the state directory nor a home is named.
+pub(crate) fn paths() -> Result<Paths, Failure> {
+    let path = |name: &str| get(name).map(PathBuf::from);
+    let home = path("HOME");
+    let missing = |what: &str| {
+        Failure::not_started("usage", format!("neither {what} nor HOME is set"))
+            .with_hint(format!("set {what}"))
+    };
+    let below_home = |rest: &str| home.as_ref().map(|home| home.join(rest));
+    let state = path("STEAD_HOME")
+        .or_else(|| path("XDG_STATE_HOME").map(|dir| dir.join("stead")))
+        .or_else(|| below_home(".local/state/stead"))
+        .ok_or_else(|| missing("STEAD_HOME"))?;
+    let config = path("STEAD_CONFIG")
+        .or_else(|| path("XDG_CONFIG_HOME").map(|dir| dir.join("stead/config.toml")))
+        .or_else(|| below_home(".config/stead/config.toml"))
+        .ok_or_else(|| missing("STEAD_CONFIG"))?;
+    let uid = rustix::process::geteuid().as_raw();
+    let runtime = path("STEAD_RUNTIME_DIR")
+        .or_else(|| path("XDG_RUNTIME_DIR").map(|dir| dir.join("stead")))
+        .unwrap_or_else(|| PathBuf::from(format!("/tmp/stead-{uid}")));
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    Ok(Paths { home: absolute(state), runtime: absolute(runtime), config: absolute(config) })
+}
+
+/// Returns the keys that the environment holds for the named variables, by provider.
+pub(crate) fn keys<'a>(wanted: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, String> {
+    wanted
+        .filter_map(|(provider, variable)| get(variable).map(|key| (provider.to_owned(), key)))
+        .collect()
+}
+
+/// Tells whether output may carry colors.
+pub(crate) fn colors(is_terminal: bool) -> bool {
+    is_terminal && get("NO_COLOR").is_none() && get("TERM").is_none_or(|term| term != "dumb")
+}

@@ -1,0 +1,92 @@
+//! The daemon's log: structured lines in a bounded file. Ids of runs and calls, never a payload.
+
+use std::{
+    fs::File,
+    io::{self, Seek, Write},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use stdx::state_file;
+use tracing_subscriber::{
+    filter::LevelFilter, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
+use vocab::limits::LOG_FILE_BYTES_MAX;
+
+/// A private file that is set aside once when it is full; the one before that goes.
+#[derive(Debug, Clone)]
+pub(crate) struct Log(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    path: PathBuf,
+    file: File,
+    size: u64,
+}
+
+impl Log {
+    /// Opens the log and appends to it.
+    pub(crate) fn open(path: PathBuf) -> io::Result<Self> {
+        let mut file = state_file::open_or_create(&path)?;
+        let size = file.seek(io::SeekFrom::End(0))?;
+        Ok(Self(Arc::new(Mutex::new(State { path, file, size }))))
+    }
+
+    /// Makes it the target of all log lines of this process.
+    pub(crate) fn install(self, level: LevelFilter) {
+        let lines = tracing_subscriber::fmt::layer()
+            .json()
+            .flatten_event(true)
+            .with_current_span(true)
+            .with_span_list(false)
+            .with_target(true)
+            .with_writer(self);
+        // A second installation only happens in tests; the first one stays.
+        tracing_subscriber::registry().with(lines).with(level).try_init().ok();
+    }
+}
+
+impl Write for &Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.size >= LOG_FILE_BYTES_MAX {
+            let path = state.path.clone();
+            state_file::set_aside(&path, &path.with_extension("log.1"))?;
+            state.file = state_file::open_or_create(&path)?;
+            state.size = 0;
+        }
+        let n = state.file.write(bytes)?;
+        state.size += u64::try_from(n).unwrap_or(0);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = &'a Log;
+    fn make_writer(&'a self) -> Self::Writer {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_log_is_set_aside_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("daemon.log");
+        let log = Log::open(path.clone()).unwrap();
+        let line = vec![b'x'; 1 << 20];
+        for _ in 0..=2 * (LOG_FILE_BYTES_MAX >> 20) {
+            (&log).write_all(&line).unwrap();
+        }
+        let size = |path: PathBuf| state_file::size(&path).unwrap();
+        assert_eq!(size(path.clone()), Some(1 << 20));
+        assert_eq!(size(path.with_extension("log.1")), Some(LOG_FILE_BYTES_MAX));
+    }
+}

@@ -1,0 +1,123 @@
+//! Reading `/proc`: who lives, who is whose child, what a process carries in its environment.
+//!
+//! Every answer may be out of date when it arrives. Callers pair a pid with its start time and act
+//! through a handle that they compare again after opening it.
+
+#![expect(clippy::disallowed_methods, reason = "reads /proc, which holds no user's file")]
+
+use std::{fs, io::Read};
+
+use rustix::process::getpid;
+use vocab::limits;
+
+use crate::environ::{CALL_MARKER, RUN_MARKER};
+
+/// A process as `/proc/<pid>/stat` told it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) parent: u32,
+    pub(crate) group: u32,
+    /// Clock ticks since boot; with the pid it names one process for ever.
+    pub(crate) started: u64,
+    /// Dead and waiting to be waited for. A dead leader of living threads is not that.
+    pub(crate) zombie: bool,
+}
+
+/// Reads one process; none if it is gone.
+pub(crate) fn process(pid: u32) -> Option<Process> {
+    // A name may hold any bytes, so the file is not always text.
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let close = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(stat.get(close + 1..)?).ok()?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    // Threads are field 20, the start time field 22; the parent was field 4 and the group field 5.
+    let threads: u32 = fields.nth(14)?.parse().ok()?;
+    let started = fields.nth(1)?.parse().ok()?;
+    let zombie = matches!(state, "Z" | "X") && threads <= 1;
+    Some(Process { pid, parent, group, started, zombie })
+}
+
+/// Reads every process there is.
+pub(crate) fn all() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(process)
+        .collect()
+}
+
+/// Returns the children listed for our first thread, where the kernel puts the orphans we inherit.
+/// None when the kernel keeps no such list.
+pub(crate) fn adopted_children() -> Option<Vec<u32>> {
+    let me = getpid().as_raw_nonzero();
+    let list = fs::read_to_string(format!("/proc/self/task/{me}/children")).ok()?;
+    Some(list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect())
+}
+
+/// What a process's environment says about where it belongs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    pub(crate) run: Option<String>,
+    pub(crate) call: Option<u64>,
+}
+
+/// Reads the marks of a process; none when its environment may not be read or it is gone.
+pub(crate) fn marks(pid: u32) -> Option<Marks> {
+    let file = fs::File::open(format!("/proc/{pid}/environ")).ok()?;
+    let mut bytes = Vec::new();
+    file.take(limits::CHILD_ENVIRON_READ_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    let mut marks = Marks::default();
+    for line in bytes.split(|byte| *byte == 0) {
+        let Ok(line) = std::str::from_utf8(line) else { continue };
+        match line.split_once('=') {
+            Some((RUN_MARKER, run)) => marks.run = Some(run.to_owned()),
+            Some((CALL_MARKER, call)) => marks.call = call.parse().ok(),
+            _ => {}
+        }
+    }
+    Some(marks)
+}
+
+/// Returns a command line fit for a report: spaces between arguments, shortened.
+pub(crate) fn command(pid: u32) -> String {
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(limits::CHILD_COMMAND_SHOWN_BYTES_MAX).unwrap_or(u64::MAX);
+    if let Ok(file) = fs::File::open(format!("/proc/{pid}/cmdline")) {
+        // A process that ends meanwhile shows what was read of it so far.
+        file.take(limit).read_to_end(&mut bytes).ok();
+    }
+    if bytes.is_empty() {
+        bytes = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    }
+    let text = String::from_utf8_lossy(&bytes).replace(['\0', '\n'], " ");
+    text.trim_end().to_owned()
+}
+
+/// Returns the clock ticks since boot, the unit of start times.
+pub(crate) fn ticks_now() -> u64 {
+    let uptime = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let seconds: f64 = uptime.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0.0);
+    // One second is given away, since uptime and start times are rounded differently.
+    let whole =
+        std::time::Duration::try_from_secs_f64((seconds - 1.0).max(0.0)).unwrap_or_default();
+    whole.as_secs().saturating_mul(rustix::param::clock_ticks_per_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_read_whole() {
+        let me = process(std::process::id()).unwrap();
+        assert!(!me.zombie);
+        assert!(me.started > 0);
+        assert!(all().iter().any(|process| process.pid == me.pid && process.started == me.started));
+        assert!(!command(me.pid).is_empty());
+    }
+}

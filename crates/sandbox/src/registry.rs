@@ -1,0 +1,126 @@
+//! Which children of this process are ours to wait for, and which are orphans it inherited.
+//!
+//! A subreaper gets the orphans of all scopes as its own children. Whoever waits for "any child" would
+//! steal exit codes, so nobody does: each direct child is waited for by the call that started it, and
+//! only a dead child that no call started is reaped here, by pid. A start holds the gate for reading
+//! until its child is entered; a sweep holds it for writing, so it never sees a child that is not yet in
+//! the book.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use crate::proc_fs::{self, Process};
+
+static GATE: RwLock<()> = RwLock::new(());
+static BOOK: Mutex<Book> = Mutex::new(Book { direct: BTreeSet::new(), adopted: BTreeMap::new() });
+static OPEN_SCOPES: AtomicUsize = AtomicUsize::new(0);
+static CALLS: AtomicU64 = AtomicU64::new(1);
+
+#[derive(Debug)]
+struct Book {
+    /// Children started here and not waited for yet.
+    direct: BTreeSet<u32>,
+    /// Living orphans that were looked at once, with their start time.
+    adopted: BTreeMap<u32, u64>,
+}
+
+fn book() -> MutexGuard<'static, Book> {
+    // The book is consistent between any two statements, so a panic elsewhere does not spoil it.
+    BOOK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a child under the gate and enters it.
+pub(crate) fn enter<T, E>(start: impl FnOnce() -> Result<(u32, T), E>) -> Result<T, E> {
+    let _open = GATE.read().unwrap_or_else(PoisonError::into_inner);
+    let (pid, started) = start()?;
+    book().direct.insert(pid);
+    Ok(started)
+}
+
+/// Strikes out a child that was waited for.
+pub(crate) fn leave(pid: u32) {
+    book().direct.remove(&pid);
+}
+
+/// Tells whether a call started this child and has not waited for it.
+pub(crate) fn is_direct(pid: u32) -> bool {
+    book().direct.contains(&pid)
+}
+
+/// Returns a number no other call of this process has.
+pub(crate) fn next_call() -> u64 {
+    CALLS.fetch_add(1, Ordering::Relaxed)
+}
+
+pub(crate) fn scope_opened() {
+    OPEN_SCOPES.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Returns how many scopes remain.
+pub(crate) fn scope_closed() -> usize {
+    OPEN_SCOPES.fetch_sub(1, Ordering::SeqCst).saturating_sub(1)
+}
+
+/// Tells whether an orphan came to us that nobody has looked at. True where the kernel cannot tell.
+pub(crate) fn has_unknown_orphans() -> bool {
+    let Some(children) = proc_fs::adopted_children() else { return true };
+    let book = book();
+    children.iter().any(|pid| !book.direct.contains(pid) && !book.adopted.contains_key(pid))
+}
+
+/// Reaps the dead among inherited orphans and remembers the living ones as looked at.
+pub(crate) fn sweep() {
+    let _shut = GATE.write().unwrap_or_else(PoisonError::into_inner);
+    let mut book = book();
+    let mut living = BTreeMap::new();
+    for pid in proc_fs::adopted_children().unwrap_or_default() {
+        if book.direct.contains(&pid) {
+            continue;
+        }
+        match proc_fs::process(pid) {
+            Some(Process { zombie: true, .. }) => reap(pid),
+            Some(process) => {
+                living.insert(pid, process.started);
+            }
+            None => {}
+        }
+    }
+    book.adopted = living;
+}
+
+/// Waits for one dead orphan by its pid.
+fn reap(pid: u32) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // It is a zombie child of ours; the only other outcome is that it is gone already.
+        waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG).ok();
+    }
+}
+
+static DETACHED: AtomicBool = AtomicBool::new(false);
+
+/// Notes that a child was started which outlives us: from now on an orphan may be one of its own.
+pub(crate) fn detach() {
+    DETACHED.store(true, Ordering::SeqCst);
+}
+
+/// Returns living orphans that came to us from somebody. Only when no scope is open any more and nothing
+/// was detached can none of them belong to anybody else than the scope that ends.
+pub(crate) fn unclaimed(since: u64) -> Vec<Process> {
+    if DETACHED.load(Ordering::SeqCst) || !crate::probe::is_subreaper() {
+        return Vec::new();
+    }
+    let orphans = proc_fs::adopted_children().unwrap_or_default();
+    orphans
+        .into_iter()
+        .filter(|pid| !is_direct(*pid))
+        .filter_map(proc_fs::process)
+        .filter(|orphan| !orphan.zombie && orphan.started >= since)
+        .collect()
+}

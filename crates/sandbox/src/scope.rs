@@ -1,0 +1,256 @@
+//! A scope owns every process that is started in it, until it ends. A run has one, a session may.
+//!
+//! After a call the scope looks for what the call left behind. The look is cheap where nothing suggests
+//! a descendant: the output is closed, the call's group is empty and no orphan came to us that nobody
+//! knows. Only otherwise are all processes read. That order matters: a group is known empty only after
+//! its leader was waited for, since a zombie is still a member.
+//!
+//! If this process is killed, the programs it started directly die with the thread that waits for them
+//! (the kernel does that); what those had started lives on until [`reap_leftovers`] finds its marker at
+//! the next start.
+//!
+//! A descendant that clears its environment, leaves its group and loses its parent between two looks
+//! carries no trace. It ends with the last open scope; confined backends will not let it escape at all.
+
+mod call;
+mod child;
+mod error;
+
+use std::{
+    fmt, io,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use stdx::clock::Clock;
+use vocab::limits;
+
+pub use child::{Child, Stdio};
+pub use error::RunError;
+
+use crate::{
+    Cancel, ExitReport, Killed, Plan, cgroup,
+    drain::Drain,
+    proc_fs::{self, Process},
+    registry,
+    tree::{self, Claim, Idle},
+};
+
+/// Owns the processes started in it. Dropping it kills them without grace; [`Scope::end`] is kinder.
+pub struct Scope {
+    run: String,
+    clock: Clock,
+    since: u64,
+    /// Out-of-memory kills in our control group when the scope opened, moved on by each one told.
+    oom_kills: Mutex<Option<u64>>,
+    ended: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Groups of calls that left something behind.
+    groups: Vec<u32>,
+    /// Processes seen to belong.
+    known: Vec<(u32, u64)>,
+    /// Children started to stay.
+    children: Vec<std::sync::Arc<child::Inner>>,
+    /// Direct children of calls in progress.
+    roots: Vec<u32>,
+    drain: Option<Drain>,
+}
+
+impl fmt::Debug for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("run", &self.run).finish_non_exhaustive()
+    }
+}
+
+impl Scope {
+    /// Opens a scope. `run` marks its processes and must be unique among all scopes of the machine.
+    #[must_use]
+    pub fn open(run: &str) -> Self {
+        registry::scope_opened();
+        Self {
+            run: run.to_owned(),
+            clock: Clock::system(),
+            since: proc_fs::ticks_now(),
+            oom_kills: Mutex::new(cgroup::oom_kills()),
+            ended: AtomicBool::new(false),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Returns what marks the scope's processes.
+    #[must_use]
+    pub fn run_id(&self) -> &str {
+        &self.run
+    }
+
+    /// Runs a plan to its end and hands its output to `sink` as it arrives. Blocks; callable from many
+    /// threads at once.
+    ///
+    /// # Errors
+    /// When nothing was started. Whatever happens afterwards is told by the report.
+    pub fn run(
+        &self,
+        plan: &Plan,
+        sink: &mut dyn FnMut(&[u8]),
+        cancel: &Cancel,
+    ) -> Result<ExitReport, RunError> {
+        call::run(self, plan, sink, cancel)
+    }
+
+    /// Starts a plan that stays, with the given standard streams. Its timeout is not looked at.
+    ///
+    /// # Errors
+    /// When nothing was started.
+    pub fn launch(&self, plan: &Plan, stdio: &Stdio) -> Result<Child, RunError> {
+        child::launch(Some(self), plan, stdio)
+    }
+
+    /// Returns the living processes of the scope.
+    #[must_use]
+    pub fn survivors(&self) -> Vec<crate::Survivor> {
+        let survivor = |process: Process| crate::Survivor {
+            pid: process.pid,
+            command: proc_fs::command(process.pid),
+        };
+        self.claim()
+            .living()
+            .into_iter()
+            .take(limits::CHILD_SURVIVORS_LISTED_MAX)
+            .map(survivor)
+            .collect()
+    }
+
+    /// Ends every process of the scope and refuses new ones. Calls in progress see their child die.
+    pub fn end(&self, grace: Duration) -> Vec<Killed> {
+        if self.ended.swap(true, Ordering::SeqCst) {
+            return Vec::new();
+        }
+        let last = registry::scope_closed() == 0;
+        let mut find = || {
+            let mut found = self.claim().living();
+            if last {
+                found.extend(registry::unclaimed(self.since));
+            }
+            found
+        };
+        let killed = tree::end(&mut find, grace, &self.clock, &mut Idle);
+        let mut state = self.state();
+        let (children, drain) = (std::mem::take(&mut state.children), state.drain.take());
+        drop(state);
+        for child in children {
+            // Dead by now, so this reaps without waiting; one that is not is told in `killed`.
+            child.try_wait();
+        }
+        drop(drain);
+        killed
+    }
+
+    fn claim(&self) -> Claim {
+        let state = self.state();
+        let children = state.children.iter().filter_map(|child| child.waitable_pid());
+        Claim {
+            run: self.run.clone(),
+            call: None,
+            roots: state.roots.iter().copied().chain(children).collect(),
+            groups: state.groups.clone(),
+            known: state.known.clone(),
+            since: self.since,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change is one push or one take, so a panic elsewhere leaves the state whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers what a call left behind.
+    fn adopt(&self, group: u32, left: &[Process]) {
+        let mut state = self.state();
+        state.known.retain(|(pid, started)| {
+            proc_fs::process(*pid).is_some_and(|now| now.started == *started && !now.zombie)
+        });
+        state.known.extend(left.iter().map(|process| (process.pid, process.started)));
+        if left.iter().any(|process| process.group == group) {
+            state.groups.push(group);
+        }
+    }
+
+    /// Reads on where a call stopped, so that what it left running may go on writing.
+    fn drain(&self, pipe: std::os::fd::OwnedFd) -> io::Result<()> {
+        let mut state = self.state();
+        if state.drain.is_none() {
+            state.drain = Some(Drain::start()?);
+        }
+        if let Some(drain) = &state.drain {
+            drain.take(pipe);
+        }
+        Ok(())
+    }
+
+    /// Tells whether the kernel killed somebody of our group for want of memory since it was last asked.
+    fn memory_ran_out(&self) -> bool {
+        let mut seen = self.oom_kills.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = cgroup::oom_kills();
+        let more = now > *seen;
+        *seen = now;
+        more
+    }
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        self.end(Duration::ZERO);
+    }
+}
+
+/// Runs a short command in a scope of its own and keeps at most `bytes_max` of its output.
+///
+/// # Errors
+/// When nothing was started.
+pub fn capture(plan: &Plan, bytes_max: usize) -> Result<(ExitReport, Vec<u8>), RunError> {
+    let scope = Scope::open(&format!("capture-{}-{}", std::process::id(), registry::next_call()));
+    let cancel = Cancel::new().map_err(|source| RunError::Descriptors { source })?;
+    let (mut kept, mut dropped) = (Vec::new(), 0u64);
+    let mut sink = |bytes: &[u8]| {
+        let room = bytes_max.saturating_sub(kept.len()).min(bytes.len());
+        kept.extend_from_slice(bytes.get(..room).unwrap_or_default());
+        dropped = dropped.saturating_add(u64::try_from(bytes.len() - room).unwrap_or(u64::MAX));
+    };
+    let mut report = scope.run(plan, &mut sink, &cancel)?;
+    report.discarded = report.discarded.saturating_add(dropped);
+    Ok((report, kept))
+}
+
+/// Starts a plan that answers to no scope and outlives this process, in a session of its own.
+///
+/// # Errors
+/// When nothing was started.
+pub fn launch_detached(plan: &Plan, stdio: &Stdio) -> Result<Child, RunError> {
+    child::launch(None, plan, stdio)
+}
+
+/// Ends what an earlier process with these runs left behind: every process that carries one of their
+/// markers. Called at start, before any scope is open, with the runs the store calls interrupted.
+pub fn reap_leftovers(runs: &[String], grace: Duration) -> Vec<Killed> {
+    let mut find = || {
+        let claims = runs.iter().map(|run| Claim { run: run.clone(), ..Claim::default() });
+        let mut found: Vec<Process> = claims.flat_map(|claim| claim.living()).collect();
+        found.dedup();
+        found
+    };
+    if runs.is_empty() {
+        Vec::new()
+    } else {
+        tree::end(&mut find, grace, &Clock::system(), &mut Idle)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! What tries to get away: background children, sessions of their own, second forks.
+
+use super::*;
+
+/// A grandchild that left its group and its parent and does not listen to TERM. It prints its pid.
+const ESCAPEE: &str = "setsid bash -c '(trap \"\" TERM HUP; echo $BASHPID; exec >/dev/null 2>&1; \
+                       while :; do sleep 1; done) & ' &";
+
+#[test]
+fn a_timeout_kills_the_tree_and_an_escaped_grandchild_that_ignores_term() {
+    let script = format!("{ESCAPEE} echo $$; sleep 1000");
+    let policy =
+        bash(&script).timeout(Duration::from_millis(500)).grace(Duration::from_millis(100));
+    let (report, output) = run(policy);
+    assert_eq!(report.status, ExitStatus::TimedOut);
+    assert_eq!(report.survivors, vec![]);
+    let pids = numbers(&output);
+    assert_eq!(pids.len(), 2, "{output}");
+    pids.into_iter().for_each(assert_gone);
+}
+
+#[test]
+fn a_timeout_of_one_call_leaves_the_others_of_its_run_alone() {
+    let scope = scope();
+    let (_, output) = run_in(&scope, bash("sleep 1000 >/dev/null 2>&1 & echo $!"));
+    let (report, _) = run_in(&scope, bash("sleep 1000").timeout(Duration::from_millis(50)));
+    assert_eq!(report.status, ExitStatus::TimedOut);
+    let pid = numbers(&output)[0];
+    assert_alive(pid);
+    scope.end(PATIENCE);
+    assert_gone(pid);
+}
+
+#[test]
+fn a_background_child_that_keeps_the_pipe_is_a_survivor() {
+    let scope = scope();
+    let (report, output) = run_in(&scope, bash("sleep 1000 & echo $!"));
+    let pid = numbers(&output)[0];
+    assert_eq!(report.output_end, OutputEnd::Silence);
+    assert_eq!(report.status, ExitStatus::Exited(0));
+    let survivor = crate::Survivor { pid, command: "sleep 1000".into() };
+    assert_eq!(report.survivors, vec![survivor]);
+    assert_alive(pid);
+    let killed = scope.end(PATIENCE);
+    assert!(killed.iter().any(|killed| killed.pid == pid && killed.gone), "{killed:?}");
+    assert_gone(pid);
+}
+
+#[test]
+fn what_a_call_of_its_own_lifetime_leaves_behind_is_killed_with_it() {
+    let policy = bash("sleep 1000 & nohup setsid sleep 1000 >/dev/null 2>&1 & echo $!");
+    let (report, output) = run(policy.lifetime(Lifetime::Call));
+    assert_eq!((report.status, report.survivors), (ExitStatus::Exited(0), vec![]));
+    assert_gone(numbers(&output)[0]);
+}
+
+#[test]
+fn a_chatty_survivor_does_not_hold_the_call() {
+    let scope = scope();
+    let policy = bash("(while :; do echo noise; done) &").timeout(PATIENCE);
+    let (report, _) = run_in(&scope, policy);
+    assert_eq!(report.output_end, OutputEnd::Overtime);
+    assert_eq!(report.status, ExitStatus::Exited(0));
+    assert_eq!(report.survivors.len(), 1);
+    // It goes on writing to a pipe that is still read, so it lives until its scope ends.
+    let pid = report.survivors[0].pid;
+    let written = |pid: u32| {
+        let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap();
+        numbers(io.lines().find(|line| line.starts_with("wchar")).unwrap())[0]
+    };
+    let before = written(pid);
+    let clock = Clock::system();
+    // Twice what a pipe holds can only be written if somebody reads.
+    let more = 2 * u32::try_from(vocab::limits::CHILD_PIPE_BYTES).unwrap();
+    while written(pid) < before.saturating_add(more) {
+        assert!(clock.monotonic() < PATIENCE, "nobody reads");
+        std::thread::yield_now();
+    }
+    scope.end(PATIENCE);
+    assert_gone(pid);
+}
+
+#[test]
+fn ending_a_scope_kills_everything_in_it() {
+    let scope = scope();
+    let script = format!("{ESCAPEE} nohup sleep 1000 >/dev/null 2>&1 & echo $!");
+    let (report, output) = run_in(&scope, bash(&script));
+    assert!(!report.survivors.is_empty());
+    let pids = numbers(&output);
+    assert_eq!(pids.len(), 2, "{output}");
+    let killed = scope.end(Duration::from_millis(100));
+    assert!(killed.iter().all(|killed| killed.gone), "{killed:?}");
+    for pid in pids {
+        assert!(killed.iter().any(|killed| killed.pid == pid), "{killed:?}");
+        assert_gone(pid);
+    }
+    assert_eq!(scope.survivors(), vec![]);
+}
+
+#[test]
+fn a_descendant_without_a_trace_ends_with_the_last_scope() {
+    let scope = scope();
+    let script =
+        "env -i setsid bash -c '(echo $BASHPID; exec >/dev/null 2>&1; sleep 1000) &' & wait";
+    let (_, output) = run_in(&scope, bash(script));
+    let pid = numbers(&output)[0];
+    scope.end(Duration::ZERO);
+    assert_gone(pid);
+}
+
+#[test]
+fn dropping_a_scope_kills_what_is_in_it() {
+    let scope = scope();
+    let (_, output) = run_in(&scope, bash("sleep 1000 >/dev/null 2>&1 & echo $!"));
+    drop(scope);
+    assert_gone(numbers(&output)[0]);
+}
+
+#[test]
+fn ending_a_scope_stops_a_call_in_progress() {
+    let scope = scope();
+    let (started, came) = mpsc::sync_channel(1);
+    std::thread::scope(|threads| {
+        let running = threads.spawn(|| {
+            let mut sink = |_: &[u8]| started.try_send(()).unwrap_or_default();
+            let cancel = Cancel::new().unwrap();
+            scope.run(&plan(bash("echo started; sleep 1000")), &mut sink, &cancel).unwrap()
+        });
+        came.recv_timeout(PATIENCE).unwrap();
+        scope.end(PATIENCE);
+        let report = running.join().unwrap();
+        assert_eq!(report.status, ExitStatus::Signaled { number: 15, name: "SIGTERM" });
+    });
+}
+
+#[test]
+fn leftovers_of_an_earlier_start_are_found_by_their_marker() {
+    let run = format!("leftover-{}", std::process::id());
+    let mut policy = bash("echo $$; exec sleep 1000").lifetime(Lifetime::Detached);
+    policy.environment = policy.environment.with_run(&run);
+    let (ours, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    let copy = || rustix::io::dup(&theirs).unwrap();
+    let stdio = Stdio { stdin: copy(), stdout: copy(), stderr: copy() };
+    let child = launch_detached(&plan(policy), &stdio).unwrap();
+    let mut buffer = [0; 16];
+    assert!(rustix::io::read(&ours, &mut buffer[..]).unwrap() > 0);
+    assert_eq!(reap_leftovers(&["another".into()], Duration::ZERO), vec![]);
+    assert!(child.id().is_alive());
+    let killed = reap_leftovers(&["another".into(), run], Duration::ZERO);
+    assert_eq!(killed.len(), 1, "{killed:?}");
+    assert_eq!(child.wait(), ExitStatus::Signaled { number: 9, name: "SIGKILL" });
+}
+
+#[test]
+fn a_reused_pid_is_not_hit() {
+    let scope = scope();
+    let (_, output) = run_in(&scope, bash("sleep 1000 >/dev/null 2>&1 & echo $!"));
+    let pid = numbers(&output)[0];
+    let mut other = proc_fs::process(pid).unwrap();
+    other.started += 1;
+    let told = tree::end(&mut || vec![other], Duration::ZERO, &Clock::system(), &mut Idle);
+    assert_eq!(told, vec![]);
+    assert_alive(pid);
+}
+
+#[test]
+fn no_more_survivors_are_named_than_a_report_can_bear() {
+    let most = vocab::limits::CHILD_SURVIVORS_LISTED_MAX;
+    let scope = scope();
+    let script = format!("for i in {{1..{}}}; do sleep 1000 >/dev/null 2>&1 & done", most + 3);
+    let (report, _) = run_in(&scope, bash(&script));
+    assert_eq!(report.survivors.len(), most);
+    assert_eq!(scope.end(PATIENCE).len(), most + 3);
+}
+
+#[test]
+fn a_long_command_line_is_shortened() {
+    let scope = scope();
+    let script = format!("bash -c 'echo; sleep 1000; : {}' &", "x".repeat(1000));
+    let (report, _) = run_in(&scope, bash(&script));
+    let shown = vocab::limits::CHILD_COMMAND_SHOWN_BYTES_MAX;
+    assert!(report.survivors.iter().all(|survivor| survivor.command.len() <= shown));
+    assert!(report.survivors.iter().any(|survivor| survivor.command.len() == shown));
+}
+
+#[test]
+fn a_marker_is_found_behind_a_large_environment() {
+    let mut policy = bash("sleep 1000 & echo $!");
+    for number in 0..10 {
+        policy.environment.set(format!("AAA_{number}"), "x".repeat(100_000)).unwrap();
+    }
+    let scope = scope();
+    let (report, output) = run_in(&scope, policy);
+    assert_eq!(report.survivors.len(), 1);
+    let pid = numbers(&output)[0];
+    assert_eq!(proc_fs::marks(pid).unwrap().run.as_deref(), Some(scope.run_id()));
+}
+
+#[test]
+fn no_more_pipes_are_drained_than_the_limit() {
+    let drain = Drain::start().unwrap();
+    let most = vocab::limits::CHILD_DRAINED_PIPES_MAX;
+    let writers: Vec<OwnedFd> = (0..=most)
+        .map(|_| {
+            let (ours, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+            rustix::io::ioctl_fionbio(&ours, true).unwrap();
+            drain.take(ours);
+            theirs
+        })
+        .collect();
+    // The last reader is closed, so its writer is told.
+    let last = writers.last().unwrap();
+    let mut fds = [rustix::event::PollFd::new(last, rustix::event::PollFlags::empty())];
+    rustix::event::poll(&mut fds, Some(&tree::timespec(PATIENCE))).unwrap();
+    assert!(fds[0].revents().contains(rustix::event::PollFlags::ERR));
+    assert_eq!(rustix::io::write(&writers[0], b"x"), Ok(1));
+}

@@ -1,0 +1,173 @@
+//! Opening: checks, repairs that lose nothing, migration, and a new epoch.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use stdx::clock::Clock;
+use vocab::limits::{STORE_CACHE_KIB_MAX, STORE_WAL_PAGES_MAX};
+
+use crate::{
+    error::StoreError,
+    files, migrate,
+    sql::{meta, meta_count, set_meta},
+};
+
+/// `Stea`: says in the file's header whose database it is.
+const APPLICATION_ID: i32 = 0x5374_6561;
+
+/// How a store is opened.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The database file, in a private directory.
+    pub path: PathBuf,
+    /// Tells the time of facts.
+    pub clock: Clock,
+    /// The name of a registered SQLite file layer in place of the usual one.
+    pub vfs: Option<String>,
+}
+
+impl Options {
+    /// Returns the usual way to open a store.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>, clock: Clock) -> Self {
+        Self { path: path.into(), clock, vfs: None }
+    }
+}
+
+/// What opening found and did. What is not empty here belongs in the log and in `doctor`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Opening {
+    /// It was made just now.
+    pub created: bool,
+    /// The last use did not end cleanly, so the database was checked.
+    pub unclean: bool,
+    /// The damaged database that was moved away. The store is empty now.
+    pub set_aside: Option<SetAside>,
+    /// The copy made before the schema was migrated.
+    pub migrated_from: Option<PathBuf>,
+}
+
+/// A damaged database that was moved away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetAside {
+    /// Where it is now.
+    pub path: PathBuf,
+    /// What was wrong.
+    pub problem: String,
+}
+
+/// A database ready for the writer.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) conn: Connection,
+    pub(crate) path: PathBuf,
+    pub(crate) store_id: String,
+    pub(crate) epoch: u64,
+    pub(crate) opening: Opening,
+}
+
+/// Opens the database for writing, and sets a damaged one aside.
+pub(crate) fn writer(options: &Options, steps: &[&str]) -> Result<Ready, StoreError> {
+    let path = files::prepare(&options.path)?;
+    match attempt(options, &path, steps) {
+        Err(StoreError::Corrupt { detail, .. }) => {
+            let aside = files::set_aside(&path, options.clock.now().as_millis())?;
+            tracing::error!(moved_to = %aside.display(), problem = %detail,
+                "the store was damaged and has been set aside; an empty one takes its place");
+            files::make(&path)?;
+            let mut ready = attempt(options, &path, steps)?;
+            ready.opening.set_aside = Some(SetAside { path: aside, problem: detail });
+            Ok(ready)
+        }
+        other => other,
+    }
+}
+
+fn attempt(options: &Options, path: &Path, steps: &[&str]) -> Result<Ready, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let mut conn = connect(path, flags, options.vfs.as_deref())?;
+    // A database of a newer program must not be touched at all, not even its journal mode.
+    let found: u32 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if usize::try_from(found).unwrap_or(usize::MAX) > steps.len() {
+        let known = u32::try_from(steps.len()).unwrap_or(u32::MAX);
+        return Err(StoreError::Newer { found, known });
+    }
+    let owner: i32 = conn.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    if found > 0 && owner != APPLICATION_ID {
+        return Err(StoreError::corrupt("the file is a database of another program"));
+    }
+    configure(&conn)?;
+    let mut opening = Opening { created: found == 0, ..Opening::default() };
+    if found > 0 && meta(&conn, "clean")?.as_deref() != Some("1") {
+        opening.unclean = true;
+        quick_check(&conn)?;
+    }
+    if found == 0 {
+        conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    let now = options.clock.now().as_millis();
+    opening.migrated_from = migrate::run(&mut conn, path, steps, now)?;
+    let (store_id, epoch) = begin_epoch(&mut conn)?;
+    conn.set_prepared_statement_cache_capacity(48);
+    Ok(Ready { conn, path: path.to_owned(), store_id, epoch, opening })
+}
+
+/// Opens the database for reading only.
+pub(crate) fn reader(path: &Path, vfs: Option<&str>) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let conn = connect(path, flags, vfs)?;
+    conn.execute_batch(&format!(
+        "PRAGMA cache_size = -{STORE_CACHE_KIB_MAX}; PRAGMA mmap_size = 0;"
+    ))?;
+    Ok(conn)
+}
+
+fn connect(path: &Path, flags: OpenFlags, vfs: Option<&str>) -> Result<Connection, StoreError> {
+    let conn = match vfs {
+        Some(vfs) => Connection::open_with_flags_and_vfs(path, flags, vfs)?,
+        None => Connection::open_with_flags(path, flags)?,
+    };
+    conn.busy_timeout(std::time::Duration::from_secs(5))?;
+    Ok(conn)
+}
+
+fn configure(conn: &Connection) -> Result<(), StoreError> {
+    let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    if mode != "wal" {
+        let detail = format!("the database keeps journal mode {mode} where a log is needed");
+        return Err(StoreError::Io { detail, effect: vocab::outcome::Effect::NotStarted });
+    }
+    // The log is kept short enough to be read at once after a crash.
+    let log = STORE_WAL_PAGES_MAX * 4_096;
+    conn.execute_batch(&format!(
+        "PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; PRAGMA cache_size = -{STORE_CACHE_KIB_MAX}; \
+         PRAGMA journal_size_limit = {log}; PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;"
+    ))?;
+    Ok(())
+}
+
+fn quick_check(conn: &Connection) -> Result<(), StoreError> {
+    let found: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if found == "ok" { Ok(()) } else { Err(StoreError::corrupt(found)) }
+}
+
+fn begin_epoch(conn: &mut Connection) -> Result<(String, u64), StoreError> {
+    let change = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let store_id = match meta(&change, "store_id")? {
+        Some(id) => id,
+        None => {
+            let id = migrate::new_store_id();
+            set_meta(&change, "store_id", &id)?;
+            id
+        }
+    };
+    let epoch = meta_count(&change, "epoch")? + 1;
+    set_meta(&change, "epoch", &epoch.to_string())?;
+    set_meta(&change, "clean", "0")?;
+    change.commit()?;
+    Ok((store_id, epoch))
+}

@@ -1,0 +1,368 @@
+//! The store as everybody else sees it: a handle that appends, reads and keeps house.
+
+use std::{path::Path, sync::Arc};
+
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::Value;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use vocab::{
+    fact::Event,
+    ids::{MessageId, RunId, SessionId},
+    limits::{STORE_FACTS_PAGE_MAX, STORE_QUEUE_BYTES_MAX},
+    message::Message,
+};
+
+use crate::{
+    batch::{Appended, Batch},
+    cursor::{Cursor, Epoch},
+    encode::{BASE_BYTES, Sealed},
+    error::StoreError,
+    migrate,
+    open::{self, Opening, Options},
+    reader::Readers,
+    rows::{Counts, Filter, Page, Resolved, SessionRow, StoredRun, Transcript, WorkspaceRow},
+    sql::{self, FACT_COLUMNS, RUN_SELECT, count, event, int, stored_run},
+    transcript,
+    writer::{Job, Member, Writer, answer},
+};
+
+mod list;
+
+/// A unit of the queue's room; a semaphore counts in 32 bits.
+const ROOM_BYTES: usize = 256;
+
+/// An open store. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Store(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    epoch: Epoch,
+    jobs: mpsc::Sender<Job>,
+    room: Arc<Semaphore>,
+    readers: Readers,
+}
+
+impl Store {
+    /// Opens a store, making it if it is missing, and takes a new epoch. Blocks; call it at start.
+    ///
+    /// # Errors
+    /// When the files are not private, lie on a network, are a newer program's, or the disk fails.
+    pub fn open(options: &Options) -> Result<(Self, Opening), StoreError> {
+        Self::open_with(options, migrate::STEPS)
+    }
+
+    pub(crate) fn open_with(
+        options: &Options,
+        steps: &[&str],
+    ) -> Result<(Self, Opening), StoreError> {
+        let ready = open::writer(options, steps)?;
+        let epoch = Epoch { store_id: ready.store_id.clone(), number: ready.epoch };
+        // Every job takes at least `BASE_BYTES` of room, so the channel itself is never full.
+        let (jobs, inbox) = mpsc::channel(STORE_QUEUE_BYTES_MAX / BASE_BYTES + 1);
+        let identity = (ready.store_id, ready.epoch);
+        let writer = Writer::new(ready.conn, options.clock.clone(), identity)?;
+        std::thread::Builder::new()
+            .name("store-write".into())
+            .stack_size(1 << 20)
+            .spawn(move || writer.serve(inbox))
+            .map_err(|error| StoreError::io(&ready.path, &error))?;
+        let room = Arc::new(Semaphore::new(STORE_QUEUE_BYTES_MAX / ROOM_BYTES));
+        let readers = Readers::new(ready.path, options.vfs.clone());
+        Ok((Self(Arc::new(Inner { epoch, jobs, room, readers })), ready.opening))
+    }
+
+    /// Returns the right to write of this start.
+    #[must_use]
+    pub fn epoch(&self) -> Epoch {
+        self.0.epoch.clone()
+    }
+
+    /// Returns the store's id, the first half of every cursor.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.0.epoch.store_id
+    }
+
+    /// Stores a batch, whole or not at all, and returns once it is as durable as it asks.
+    ///
+    /// Waits while the queue is full. Once it is queued, dropping the future does not undo it.
+    ///
+    /// # Errors
+    /// When a change breaks a rule, the epoch is over, or the disk fails; see [`StoreError::effect`].
+    pub async fn append(&self, batch: Batch) -> Result<Appended, StoreError> {
+        let sealed = Sealed::new(batch)?;
+        let units = (sealed.bytes.min(STORE_QUEUE_BYTES_MAX) / ROOM_BYTES).max(1);
+        let units = u32::try_from(units).unwrap_or(u32::MAX);
+        let room = Arc::clone(&self.0.room).acquire_many_owned(units).await?;
+        let (reply, stored) = oneshot::channel();
+        self.send(Job::Append(Box::new(Member { sealed, reply, room }))).await?;
+        stored.await?
+    }
+
+    async fn send(&self, job: Job) -> Result<(), StoreError> {
+        if self.0.jobs.send(job).await.is_err() { Err(StoreError::Closed) } else { Ok(()) }
+    }
+
+    /// Runs work of the store's own on the writer.
+    pub(crate) async fn task<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Writer) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, done) = oneshot::channel();
+        self.send(Job::Task(Box::new(move |writer| answer(reply, work(writer))))).await?;
+        done.await?
+    }
+
+    pub(crate) async fn read<T, Q>(&self, query: Q) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        Q: FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.0.readers.read(query).await
+    }
+
+    /// Returns a session.
+    ///
+    /// # Errors
+    /// `not_found`, or when the disk fails.
+    pub async fn session(&self, id: &SessionId) -> Result<SessionRow, StoreError> {
+        let id = id.clone();
+        self.read(move |conn| list::session(conn, id.as_str())).await
+    }
+
+    /// Returns the session for which a client chose this id.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub async fn session_by_alias(&self, alias: &str) -> Result<Option<SessionRow>, StoreError> {
+        let alias = alias.to_owned();
+        self.read(move |conn| list::by_alias(conn, &alias)).await
+    }
+
+    /// Lists sessions, latest activity first.
+    ///
+    /// # Errors
+    /// `conflict` for an `after` that no page returned, or when the disk fails.
+    pub async fn sessions(&self, filter: Filter) -> Result<Page, StoreError> {
+        self.read(move |conn| list::page(conn, &filter)).await
+    }
+
+    /// Finds the session that a person means: an id or alias, else the start or the end of an id (with
+    /// or without its prefix), else a piece of a title.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub async fn resolve(&self, text: &str) -> Result<Resolved, StoreError> {
+        let text = text.to_owned();
+        self.read(move |conn| list::resolve(conn, &text)).await
+    }
+
+    /// Returns up to `limit` messages behind one, or from the first.
+    ///
+    /// # Errors
+    /// `not_found` for the session or the message, or when the disk fails.
+    pub async fn messages(
+        &self,
+        session: &SessionId,
+        after: Option<&MessageId>,
+        limit: usize,
+    ) -> Result<Vec<Message>, StoreError> {
+        let (session, after) = (session.clone(), after.cloned());
+        self.read(move |conn| transcript::messages(conn, &session, after.as_ref(), limit)).await
+    }
+
+    /// Returns all messages of a session as a JSON array, written from what is stored without reading it.
+    ///
+    /// # Errors
+    /// `not_found`, or when the disk fails.
+    pub async fn messages_json(&self, session: &SessionId) -> Result<String, StoreError> {
+        let session = session.clone();
+        self.read(move |conn| transcript::messages_json(conn, &session)).await
+    }
+
+    /// Returns a session with everything it holds, from one moment.
+    ///
+    /// # Errors
+    /// `not_found`, or when the disk fails.
+    pub async fn transcript(&self, session: &SessionId) -> Result<Transcript, StoreError> {
+        let (session, store_id) = (session.clone(), self.id().to_owned());
+        self.read(move |conn| transcript::whole(conn, &store_id, &session)).await
+    }
+
+    /// Returns a run.
+    ///
+    /// # Errors
+    /// `not_found`, or when the disk fails.
+    pub async fn run(&self, id: &RunId) -> Result<StoredRun, StoreError> {
+        let id = id.clone();
+        self.read(move |conn| {
+            conn.prepare_cached(&format!("{RUN_SELECT} AND r.id = ?1"))?
+                .query_and_then([id.as_str()], stored_run)?
+                .next()
+                .unwrap_or_else(|| Err(StoreError::not_found("run", id.as_str())))
+        })
+        .await
+    }
+
+    /// Returns the runs that have not ended, in the order they began.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub async fn live_runs(&self) -> Result<Vec<StoredRun>, StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached(&format!("{RUN_SELECT} AND r.ended_at IS NULL ORDER BY r.key"))?
+                .query_and_then([], stored_run)?
+                .collect()
+        })
+        .await
+    }
+
+    /// Returns up to `limit` facts behind a cursor; none stands for the oldest kept.
+    ///
+    /// # Errors
+    /// `cursor_expired` when facts behind it are gone, or it is another store's.
+    pub async fn facts_after(
+        &self,
+        cursor: Option<&Cursor>,
+        limit: usize,
+    ) -> Result<Vec<Event>, StoreError> {
+        let (cursor, store_id) = (cursor.cloned(), self.id().to_owned());
+        self.read(move |conn| facts_after(conn, &store_id, cursor, limit)).await
+    }
+
+    /// Returns the cursor behind the last fact.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub async fn cursor(&self) -> Result<Cursor, StoreError> {
+        let store_id = self.id().to_owned();
+        self.read(move |conn| Ok(Cursor { store_id, seq: last_seq(conn)? })).await
+    }
+
+    /// Counts what there is.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub async fn counts(&self) -> Result<Counts, StoreError> {
+        self.read(|conn| {
+            let number = |sql: &str| -> Result<u64, StoreError> {
+                Ok(count(conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?))
+            };
+            Ok(Counts {
+                sessions: number("SELECT count(*) FROM sessions WHERE deleted = 0")?,
+                runs_live: number("SELECT count(*) FROM runs WHERE ended_at IS NULL")?,
+                last_seq: last_seq(conn)?,
+            })
+        })
+        .await
+    }
+
+    /// Returns the registered workspaces by name.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub async fn workspaces(&self) -> Result<Vec<WorkspaceRow>, StoreError> {
+        self.read(|conn| {
+            conn.prepare_cached(
+                "SELECT name, kind, path, created_at FROM workspaces ORDER BY name",
+            )?
+            .query_and_then([], |row| {
+                Ok(WorkspaceRow {
+                    name: row.get(0)?,
+                    kind: row.get(1)?,
+                    path: row.get(2)?,
+                    created_at: row.get(3)?,
+                })
+            })?
+            .collect()
+        })
+        .await
+    }
+
+    /// Returns the answer that was remembered for an idempotency key.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub async fn idempotent(&self, scope: &str, token: &str) -> Result<Option<Value>, StoreError> {
+        let (scope, token) = (scope.to_owned(), token.to_owned());
+        self.read(move |conn| {
+            let found: Option<String> = conn
+                .prepare_cached("SELECT answer FROM idempotency WHERE scope = ?1 AND token = ?2")?
+                .query_row(params![scope, token], |row| row.get(0))
+                .optional()?;
+            found.map(|text| sql::json("answer", &text)).transpose()
+        })
+        .await
+    }
+
+    /// Writes a copy of the store, as of one moment, into a new private file.
+    ///
+    /// # Errors
+    /// `conflict` when the file exists, or when the disk fails.
+    pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        let to = to.to_owned();
+        // Outside the readers' snapshot: the copy takes its own, a few pages at a time.
+        self.task(move |writer| migrate::backup(&writer.conn, &to)).await
+    }
+
+    /// Moves the log into the database and syncs it, so that nothing depends on the log.
+    ///
+    /// # Errors
+    /// `store_busy` when a reader holds it up for seconds, or when the disk fails.
+    pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        self.task(|writer| writer.empty_log()).await
+    }
+
+    /// Stores what waits, marks the end as clean and closes the files. Later calls get `store_closed`.
+    ///
+    /// # Errors
+    /// When the disk fails; what was acknowledged is stored all the same.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.0.room.close();
+        // On the writer's thread, as waiting for the last reads would hold up the caller's runtime.
+        let inner = Arc::clone(&self.0);
+        self.task(move |_| {
+            inner.readers.close();
+            Ok(())
+        })
+        .await?;
+        let (reply, closed) = oneshot::channel();
+        self.send(Job::Close(reply)).await?;
+        closed.await?
+    }
+}
+
+/// The last sequence number ever given out, also when its fact is gone.
+pub(crate) fn last_seq(conn: &Connection) -> Result<u64, StoreError> {
+    let seq: Option<i64> = conn
+        .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'facts'")?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    Ok(count(seq.unwrap_or(0)))
+}
+
+fn facts_after(
+    conn: &Connection,
+    store_id: &str,
+    cursor: Option<Cursor>,
+    limit: usize,
+) -> Result<Vec<Event>, StoreError> {
+    let floor = sql::meta_count(conn, "facts_floor")?;
+    let after = match cursor {
+        None => floor,
+        Some(cursor) => {
+            let ours = cursor.store_id == store_id;
+            if !ours || cursor.seq < floor || cursor.seq > last_seq(conn)? {
+                let oldest = Cursor { store_id: store_id.to_owned(), seq: floor };
+                return Err(StoreError::CursorExpired { oldest });
+            }
+            cursor.seq
+        }
+    };
+    conn.prepare_cached(&format!(
+        "SELECT {FACT_COLUMNS} FROM facts WHERE seq > ?1 ORDER BY seq LIMIT ?2"
+    ))?
+    .query_and_then([int(after), int(limit.min(STORE_FACTS_PAGE_MAX))], |row| event(store_id, row))?
+    .collect()
+}

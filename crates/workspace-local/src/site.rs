@@ -1,0 +1,69 @@
+//! What all calls of one workspace share, and how a call gets to a thread of its own.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
+
+use confine::Root;
+use sandbox::{Environment, Host, Scope};
+use stdx::clock::Clock;
+use tokio::sync::oneshot;
+use vocab::{
+    ids::{RunId, WorkspaceId},
+    outcome::{Effect, Failure},
+};
+use workspace::catalog::Catalog;
+
+use crate::{artifact, pool::Pool, stop::Stop, turn::Turns};
+
+/// The shared state of an open workspace.
+pub(crate) struct Site {
+    pub(crate) id: WorkspaceId,
+    pub(crate) root: Root,
+    pub(crate) artifacts: artifact::Store,
+    pub(crate) files: Pool,
+    pub(crate) programs: Option<Programs>,
+    pub(crate) turns: Turns,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) clock: Clock,
+}
+
+/// What running programs needs; it exists only where that was granted.
+pub(crate) struct Programs {
+    pub(crate) shell: PathBuf,
+    pub(crate) environment: Environment,
+    pub(crate) host: Host,
+    pub(crate) pool: Pool,
+    pub(crate) timeout_ms_default: u64,
+    pub(crate) timeout_ms_max: u64,
+    /// One scope for each run that started something.
+    pub(crate) scopes: Mutex<HashMap<RunId, Arc<Scope>>>,
+}
+
+impl Site {
+    /// Runs work on a pool and waits for its answer. Work that was cancelled before it started is not
+    /// waited for; work that started is, because only it knows what it did.
+    pub(crate) async fn on<T: Send + 'static>(
+        pool: Pool,
+        stop: Stop,
+        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (answer, mut answered) = oneshot::channel();
+        pool.submit(Box::new(move || {
+            // Nobody may be waiting any more.
+            answer.send(work()).ok();
+        }))?;
+        let lost = |_| Failure::new("internal", Effect::Indeterminate, "the call ended unexpectedly");
+        tokio::select! {
+            biased;
+            done = &mut answered => return done.map_err(lost)?,
+            () = stop.token().cancelled() => {}
+        }
+        if stop.give_up() {
+            return Err(stop.failure(Effect::NotStarted));
+        }
+        answered.await.map_err(lost)?
+    }
+}
