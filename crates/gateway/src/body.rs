@@ -3,7 +3,6 @@
 //! Request bodies are read in `mount`, not here.
 
 use std::{
-    convert::Infallible,
     fmt,
     pin::Pin,
     task::{Context, Poll},
@@ -12,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
-use crate::sse::Events;
+use crate::sse::{Cut, Events};
 
 /// The body of a response.
 pub enum Body {
@@ -41,17 +40,17 @@ impl fmt::Debug for Body {
 
 impl hyper::body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = Cut;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         match self.get_mut() {
             Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Self::Events(events) => {
-                events.poll_next(cx).map(|next| next.map(|b| Ok(Frame::data(b))))
+                events.poll_next(cx).map(|next| next.map(|bytes| bytes.map(Frame::data)))
             }
         }
     }

@@ -12,3 +12,6 @@ pub mod mount;
 pub mod perimeter;
 pub mod refuse;
 pub mod sse;
+
+#[cfg(test)]
+pub(crate) mod testing;

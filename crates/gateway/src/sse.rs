@@ -22,9 +22,15 @@ use vocab::limits;
 /// A comment line: readers skip it, and a dead connection shows.
 const HEARTBEAT: Bytes = Bytes::from_static(b":\n\n");
 
+/// The stream ends in the middle: its reader is too far behind, or its source failed. The connection
+/// breaks, so that the reader cannot take it for the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the stream was cut")]
+pub struct Cut;
+
 /// A stream of encoded frames with heartbeats between them.
 pub struct Events {
-    source: Option<BoxStream<'static, Bytes>>,
+    source: Option<BoxStream<'static, Result<Bytes, Cut>>>,
     every: Duration,
     beat: Pin<Box<Sleep>>,
     until: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
@@ -33,7 +39,7 @@ pub struct Events {
 impl Events {
     /// Builds the stream from whole frames; `source` ends it by ending.
     #[must_use]
-    pub fn new(source: impl Stream<Item = Bytes> + Send + 'static) -> Self {
+    pub fn new(source: impl Stream<Item = Result<Bytes, Cut>> + Send + 'static) -> Self {
         let every = Duration::from_millis(limits::STREAM_HEARTBEAT_MS);
         Self {
             source: Some(source.boxed()),
@@ -47,7 +53,7 @@ impl Events {
     #[must_use]
     pub fn after(mut self, first: Bytes) -> Self {
         if let Some(source) = self.source.take() {
-            let first = futures_util::stream::iter([first]);
+            let first = futures_util::stream::iter([Ok(first)]);
             self.source = Some(first.chain(source).boxed());
         }
         self
@@ -61,10 +67,10 @@ impl Events {
     }
 
     /// Returns the next frames, or a heartbeat when it is time for one.
-    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
         let Some(source) = &mut self.source else { return Poll::Ready(None) };
         if let Poll::Ready(next) = source.poll_next_unpin(cx) {
-            if next.is_none() {
+            if !matches!(next, Some(Ok(_))) {
                 self.source = None;
             }
             return Poll::Ready(next);
@@ -75,7 +81,7 @@ impl Events {
         }
         if self.beat.as_mut().poll(cx).is_ready() {
             self.beat.as_mut().reset(Instant::now() + self.every);
-            return Poll::Ready(Some(HEARTBEAT));
+            return Poll::Ready(Some(Ok(HEARTBEAT)));
         }
         Poll::Pending
     }

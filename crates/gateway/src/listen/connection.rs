@@ -3,10 +3,23 @@
 //! This is the one place where a connection's protocol is chosen. Today every connection speaks
 //! HTTP/1.1, so nothing is read before hyper reads.
 
-use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use api::problem::Problem;
-use hyper::{server::conn::http1, service::service_fn};
+use hyper::{
+    Request,
+    body::{Body as _, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -47,9 +60,15 @@ pub(crate) async fn serve(
     bounds: &Bounds,
     closing: CancellationToken,
 ) {
-    let answer = service_fn(|request| {
-        let (front, peer) = (&front, &peer);
-        async move { Ok::<_, Infallible>(front.answer(request, peer).await) }
+    let unread = AtomicBool::new(false);
+    let answer = service_fn(|request: Request<Incoming>| {
+        let (front, peer, unread) = (&front, &peer, &unread);
+        async move {
+            let has_body = !request.body().is_end_stream();
+            let response = front.answer(request, peer).await;
+            unread.fetch_or(has_body && !response.status().is_success(), Ordering::Relaxed);
+            Ok::<_, Infallible>(response)
+        }
     });
     let io = TokioIo::new(Watched::new(stream, bounds.stall));
     let mut http = http1::Builder::new()
@@ -59,29 +78,28 @@ pub(crate) async fn serve(
         .max_header_size(limits::HEAD_BYTES_MAX)
         .max_buf_size(limits::STREAM_BACKLOG_BYTES_MAX)
         .serve_connection(io, answer);
-    let ended = {
-        let mut running = pin!(&mut http);
-        tokio::select! {
-            ended = &mut running => Some(ended),
-            () = closing.cancelled() => None,
-        }
+    let early = tokio::select! {
+        ended = &mut http => Some(ended),
+        () = closing.cancelled() => None,
     };
-    let ended = match ended {
+    let ended = match early {
         Some(ended) => ended,
         None => {
-            pin!(&mut http).graceful_shutdown();
+            Pin::new(&mut http).graceful_shutdown();
             (&mut http).await
         }
     };
-    match ended {
-        Ok(()) => {}
-        Err(error) if error.is_parse() => tracing::debug!(%error, "a request could not be read"),
+    let may_send = match ended {
+        Ok(()) => unread.load(Ordering::Relaxed),
+        Err(error) if error.is_parse() => true,
         Err(error) => {
             tracing::debug!(%error, "a connection broke");
-            return;
+            false
         }
+    };
+    if may_send {
+        linger(http.into_parts().io.into_inner().into_stream(), bounds.linger).await;
     }
-    linger(http.into_parts().io.into_inner().into_stream(), bounds.linger).await;
 }
 
 /// Tells a surplus connection that there is no room.
