@@ -24,7 +24,7 @@ pub fn interrupt(transcript: &Transcript) -> Entry {
     close(transcript, RunEnd::Interrupted)
 }
 
-/// Returns what ends a run that nobody is working on, in whatever way.
+/// Returns what ends a run that nobody is working on, in whatever way; nothing when it is over.
 #[must_use]
 pub fn close(transcript: &Transcript, end: RunEnd) -> Entry {
     close_with(transcript, Entry::default(), end, &[])
@@ -44,6 +44,9 @@ pub(crate) fn close_with(
     end: RunEnd,
     notes: &[LastNote],
 ) -> Entry {
+    if matches!(transcript.run.state, RunState::Ended(_)) {
+        return Entry::default();
+    }
     let mut entry = Entry { durability: Durability::Power, ..tail };
     let mut parts = transcript.parts().to_vec();
     for (idx, part) in &entry.parts {
@@ -53,12 +56,15 @@ pub(crate) fn close_with(
         }
     }
     let end = bounded(end);
-    for idx in 0..parts.len() {
-        let ordinal = next_ordinal(&parts);
-        let Some(part) = parts.get_mut(idx) else { continue };
-        if close_part(&transcript.run, (idx, part), &end, ordinal, &mut entry) {
-            replace(&mut entry.parts, idx, part.clone());
+    let mut ordinal = next_ordinal(&parts);
+    for (idx, part) in parts.iter_mut().enumerate() {
+        let Some(chunk) = close_part((idx, &mut *part), &end, ordinal) else { continue };
+        if let Chunk::Output { call, outcome } = &chunk {
+            entry.facts.push(ended_fact(&transcript.run, call, outcome));
+            ordinal = ordinal.saturating_add(1);
         }
+        entry.chunks.push(chunk);
+        replace(&mut entry.parts, idx, part.clone());
     }
     for note in notes {
         let part = parts.len();
@@ -78,29 +84,21 @@ pub(crate) fn close_with(
     entry
 }
 
-/// Closes one part; tells whether it changed.
-fn close_part(
-    run: &Run,
-    (idx, part): (usize, &mut Part),
-    end: &RunEnd,
-    ordinal: u32,
-    entry: &mut Entry,
-) -> bool {
+/// Closes one part; returns what to tell of it, or none when it was not open.
+fn close_part((idx, part): (usize, &mut Part), end: &RunEnd, ordinal: u32) -> Option<Chunk> {
     match part {
         Part::Text { done, .. } if !*done => {
             *done = true;
-            entry.chunks.push(Chunk::TextEnd { part: idx });
-            true
+            Some(Chunk::TextEnd { part: idx })
         }
         Part::Reasoning { done, .. } if !*done => {
             *done = true;
-            entry.chunks.push(Chunk::ReasoningEnd { part: idx });
-            true
+            Some(Chunk::ReasoningEnd { part: idx })
         }
         Part::Call { call, state, .. } if !matches!(state, CallState::Ended { .. }) => {
             let outcome = Outcome::failed(left_open(end, state));
-            end_call(run, call, outcome, ordinal, entry, state);
-            true
+            *state = CallState::Ended { outcome: outcome.clone(), ordinal };
+            Some(Chunk::Output { call: call.clone(), outcome })
         }
         Part::Text { .. }
         | Part::Reasoning { .. }
@@ -108,21 +106,8 @@ fn close_part(
         | Part::Step { .. }
         | Part::File { .. }
         | Part::Steer { .. }
-        | Part::Note { .. } => false,
+        | Part::Note { .. } => None,
     }
-}
-
-fn end_call(
-    run: &Run,
-    call: &CallId,
-    outcome: Outcome,
-    ordinal: u32,
-    entry: &mut Entry,
-    state: &mut CallState,
-) {
-    entry.facts.push(ended_fact(run, call, &outcome));
-    entry.chunks.push(Chunk::Output { call: call.clone(), outcome: outcome.clone() });
-    *state = CallState::Ended { outcome, ordinal };
 }
 
 /// The fact that a call ended.
@@ -161,14 +146,14 @@ fn replace(parts: &mut Vec<(usize, Part)>, idx: usize, part: Part) {
 
 /// Cuts the texts of a failure, because facts are thin.
 fn bounded(end: RunEnd) -> RunEnd {
-    match end {
-        RunEnd::Failed { failure } => RunEnd::Failed {
-            failure: Failure {
-                message: beginning(&failure.message, RUN_FAILURE_BYTES_MAX).to_owned(),
-                hint: failure.hint.map(|hint| beginning(&hint, RUN_FAILURE_BYTES_MAX).to_owned()),
-                ..failure
-            },
+    let RunEnd::Failed { failure } = end else { return end };
+    // Control characters would grow sixfold as JSON.
+    let thin = |text: &str| beginning(text, RUN_FAILURE_BYTES_MAX).replace(char::is_control, " ");
+    RunEnd::Failed {
+        failure: Failure {
+            message: thin(&failure.message),
+            hint: failure.hint.as_deref().map(thin),
+            ..failure
         },
-        RunEnd::Finished | RunEnd::Aborted | RunEnd::Interrupted | RunEnd::StepLimit { .. } => end,
     }
 }

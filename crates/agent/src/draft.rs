@@ -9,12 +9,12 @@ use serde_json::Value;
 use tokio::time::Instant;
 use vocab::{
     ids::CallId,
-    limits::{ANSWER_BYTES_MAX, TEXT_STORE_BYTES, TEXT_STORE_MS},
+    limits::{ANSWER_BYTES_MAX, CALL_NAME_BYTES_MAX, TEXT_STORE_BYTES, TEXT_STORE_MS},
     live::Chunk,
     message::{CallState, Part, Usage},
 };
 
-use crate::journal::Pulse;
+use crate::{journal::Pulse, parts::beginning};
 
 /// A call whose arguments are being written.
 #[derive(Debug)]
@@ -166,6 +166,8 @@ impl Draft {
     }
 
     fn open_call(&mut self, id: CallId, tool: String) -> Pulse {
+        let id = CallId(beginning(&id.0, CALL_NAME_BYTES_MAX).to_owned());
+        let tool = beginning(&tool, CALL_NAME_BYTES_MAX).to_owned();
         // Some models count their calls anew in every answer; within a run an id must mean one call.
         let mut call = id.clone();
         let mut copy = 2;

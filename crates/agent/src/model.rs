@@ -32,7 +32,7 @@ pub(crate) enum Called {
     /// The model spoke to its end, and that is stored.
     Done,
     /// It broke off: what is left to store, and how the run ends.
-    Broken(Entry, RunEnd),
+    Broken(Box<Entry>, RunEnd),
 }
 
 /// How listening to one attempt ended.
@@ -64,7 +64,6 @@ impl Loop {
     pub(crate) async fn call_model(&self) -> Result<Called, Failure> {
         self.pen.write(|transcript| Ok(begin(transcript))).await?;
         let transcript = self.pen.transcript();
-        let prompt = prompt::assemble(&transcript, &self.tools.kit(), &self.settings);
         let parts = transcript.parts();
         let mut call = Call {
             step: parts.len().saturating_sub(1),
@@ -76,7 +75,10 @@ impl Loop {
         drop(transcript);
         let mut attempt = 1;
         loop {
-            let failed = match self.listen(&mut call.draft, prompt.clone()).await? {
+            let transcript = self.pen.transcript();
+            let prompt = prompt::assemble(&transcript, &self.tools.kit(), &self.settings);
+            drop(transcript);
+            let failed = match self.listen(&mut call.draft, prompt).await? {
                 Heard::Done(stop) => {
                     self.store_answer(call, stop).await?;
                     return Ok(Called::Done);
@@ -182,7 +184,7 @@ impl Loop {
         entry.parts.extend(call.draft.take_unsaved());
         let run = self.pen.transcript().run.id.clone();
         entry.facts.push(RunFact::StepEnded { run });
-        Called::Broken(entry, end)
+        Called::Broken(Box::new(entry), end)
     }
 
     /// Returns how long to wait before an attempt, or that there will be none.

@@ -81,12 +81,14 @@ fn working(transcript: &Transcript, rules: &Rules<'_>) -> Step {
     let Some(last) = last_step(parts) else { return go_on(transcript, rules) };
     // A step that has no end and that nobody is writing was broken off by the death of its writer.
     let Some(stop) = last.stop else { return Step::End(RunEnd::Interrupted) };
+    // So was a call that has begun and that nobody is running.
+    let begun = |part: &Part| matches!(part, Part::Call { state: CallState::Started, .. });
+    if parts.iter().any(begun) {
+        return Step::End(RunEnd::Interrupted);
+    }
     let mut batch = Batch::default();
     for (idx, part) in parts.iter().enumerate().skip(last.at) {
         batch.look(transcript, rules, stop, (idx, part));
-    }
-    if batch.lost {
-        return Step::End(RunEnd::Interrupted);
     }
     if !batch.refuse.is_empty() || !batch.ask.is_empty() {
         return Step::Settle { refuse: batch.refuse, ask: batch.ask };
@@ -109,7 +111,6 @@ fn working(transcript: &Transcript, rules: &Rules<'_>) -> Step {
 #[derive(Default)]
 struct Batch {
     called: bool,
-    lost: bool,
     blocked: bool,
     refuse: Vec<(usize, Failure)>,
     ask: Vec<usize>,
@@ -127,11 +128,7 @@ impl Batch {
         let Part::Call { tool, input, state, .. } = part else { return };
         self.called = true;
         let asked_already = match state {
-            CallState::Ended { .. } => return,
-            CallState::Started => {
-                self.lost = true;
-                return;
-            }
+            CallState::Ended { .. } | CallState::Started => return,
             CallState::Blocked => {
                 self.blocked = true;
                 return;

@@ -3,7 +3,7 @@
 //! Every call has exactly one result, in the order of the calls. What broke off is not replayed, except
 //! for its words. Each item has a bound. Choosing what to leave out of a long conversation is not here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use provider::prompt::{AssistantPart, Prompt, PromptMessage, PromptTool};
 use serde_json::{Map, Value};
@@ -39,13 +39,12 @@ pub fn assemble(transcript: &Transcript, kit: &Kit, settings: &Settings) -> Prom
 #[must_use]
 pub fn conversation(transcript: &Transcript, images: bool) -> Vec<PromptMessage> {
     let mut talk = Talk { out: Vec::new(), images, said: HashMap::new() };
-    let steered = |id: &MessageId| {
-        transcript
-            .messages
-            .iter()
-            .flat_map(|message| &message.parts)
-            .any(|part| matches!(part, Part::Steer { message } if message == id))
-    };
+    let steered: HashSet<&MessageId> = transcript
+        .messages
+        .iter()
+        .flat_map(|message| &message.parts)
+        .filter_map(|part| if let Part::Steer { message } = part { Some(message) } else { None })
+        .collect();
     for message in transcript.messages.iter().filter(|message| message.role == Role::User) {
         talk.said.insert(&message.id, message);
     }
@@ -53,7 +52,7 @@ pub fn conversation(transcript: &Transcript, images: bool) -> Vec<PromptMessage>
     for message in &transcript.messages {
         match message.role {
             Role::Assistant => talk.assistant(message),
-            Role::User if after_own || steered(&message.id) => {}
+            Role::User if after_own || steered.contains(&message.id) => {}
             Role::User => talk.user(message),
         }
         after_own |= message.id == transcript.run.message;
@@ -178,12 +177,21 @@ impl Talk<'_> {
     }
 
     fn result(&self, state: &CallState) -> Outcome {
-        let CallState::Ended { outcome, .. } = state else {
-            return Outcome::failed(Failure::new(
-                "interrupted",
-                Effect::Indeterminate,
-                "no result of this call was kept; it may or may not have taken effect",
-            ));
+        let outcome = match state {
+            CallState::Ended { outcome, .. } => outcome,
+            CallState::Started => {
+                return Outcome::failed(Failure::new(
+                    "interrupted",
+                    Effect::Indeterminate,
+                    "no result of this call was kept; it may or may not have taken effect",
+                ));
+            }
+            CallState::Requested | CallState::Blocked | CallState::Approved => {
+                return Outcome::failed(Failure::not_started(
+                    "interrupted",
+                    "this call never began; nothing was done",
+                ));
+            }
         };
         let mut outcome = bounded(outcome.clone());
         for content in &mut outcome.content {

@@ -13,6 +13,7 @@ use vocab::{
 };
 use workspace::{
     call::{Call, CallContext, Envelope},
+    catalog::Catalog,
     source::ToolSource,
 };
 
@@ -39,6 +40,26 @@ pub struct Kit {
 }
 
 impl Kit {
+    fn of(catalogs: &[Arc<Catalog>], generations: Vec<u64>) -> Self {
+        let mut kit = Self { tools: Vec::new(), generations };
+        let all = catalogs.iter().enumerate().flat_map(|(source, catalog)| {
+            catalog.tools().iter().map(move |spec| (source, catalog.generation, spec))
+        });
+        for (source, generation, spec) in all {
+            if kit.find(spec.name).is_some() {
+                continue;
+            }
+            kit.tools.push(Tool {
+                spec: spec.clone(),
+                parameters: spec.json_schema(),
+                hash: spec.schema_hash(),
+                generation,
+                source,
+            });
+        }
+        kit
+    }
+
     /// Returns the tools, in the order in which models are told of them.
     #[must_use]
     pub fn tools(&self) -> &[Tool] {
@@ -106,21 +127,7 @@ impl Toolbelt {
         let generations: Vec<u64> = catalogs.iter().map(|catalog| catalog.generation).collect();
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.generations != generations {
-            let mut kit = Kit { tools: Vec::new(), generations };
-            for (source, catalog) in catalogs.iter().enumerate() {
-                for spec in catalog.tools() {
-                    if kit.find(spec.name).is_none() {
-                        kit.tools.push(Tool {
-                            spec: spec.clone(),
-                            parameters: spec.json_schema(),
-                            hash: spec.schema_hash(),
-                            generation: catalog.generation,
-                            source,
-                        });
-                    }
-                }
-            }
-            *last = Arc::new(kit);
+            *last = Arc::new(Kit::of(&catalogs, generations));
         }
         last.clone()
     }

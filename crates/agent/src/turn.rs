@@ -131,7 +131,7 @@ impl Loop {
             match step {
                 Step::CallModel => match self.call_model().await? {
                     Called::Done => {}
-                    Called::Broken(tail, end) => self.end(tail, end).await?,
+                    Called::Broken(tail, end) => self.end(*tail, end).await?,
                 },
                 Step::Settle { refuse, ask } => {
                     self.pen.write(|transcript| Ok(settle(transcript, refuse, &ask))).await?;

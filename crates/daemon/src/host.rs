@@ -83,7 +83,9 @@ impl Daemon {
     #[must_use]
     pub fn supports(&self) -> Vec<String> {
         let own = ["events@1", "secrets@1", "daemon@1"].into_iter();
-        own.chain(self.tenants.iter().flat_map(|tenant| tenant.supports())).map(str::to_owned).collect()
+        own.chain(self.tenants.iter().flat_map(|tenant| tenant.supports()))
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Ends everything in order; new requests are refused already. Returns what was given up on.

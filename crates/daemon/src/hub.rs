@@ -45,10 +45,10 @@ impl Hub {
         let seq = match cursor {
             Some(cursor) => {
                 // A first page proves that the cursor is good; the reader fetches it again.
-                self.store.facts_after(Some(cursor.clone()), 1).await.map_err(Failure::from)?;
+                self.store.facts_after(Some(&cursor), 1).await?;
                 cursor.seq
             }
-            None => self.store.last_seq().await.map_err(Failure::from)?,
+            None => self.store.cursor().await?.seq,
         };
         Ok(Subscription { hub: self.clone(), receiver, seq, backlog: Vec::new(), behind: true })
     }
@@ -77,8 +77,8 @@ impl Subscription {
             }
             if self.behind {
                 let store = &self.hub.store;
-                let after = Some(store.cursor(self.seq));
-                let mut page = store.facts_after(after, EVENT_PAGE_ROWS_MAX).await?;
+                let after = Cursor { store_id: store.id().to_owned(), seq: self.seq };
+                let mut page = store.facts_after(Some(&after), EVENT_PAGE_ROWS_MAX).await?;
                 self.behind = page.len() == EVENT_PAGE_ROWS_MAX;
                 page.reverse();
                 self.backlog = page;
@@ -97,3 +97,6 @@ impl Subscription {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -98,7 +98,8 @@ impl Paths {
     /// Returns what no tool may reach, wherever its workspace lies.
     #[must_use]
     pub fn protected(&self) -> Vec<PathBuf> {
-        let config_dir = self.config.parent().map_or_else(|| self.config.clone(), Path::to_path_buf);
+        let config_dir =
+            self.config.parent().map_or_else(|| self.config.clone(), Path::to_path_buf);
         vec![self.home.clone(), self.runtime.clone(), config_dir]
     }
 }

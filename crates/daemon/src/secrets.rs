@@ -63,7 +63,8 @@ impl Unsealer {
     /// # Errors
     /// When the file is not ours alone or cannot be read.
     pub fn unseal(&self, name: &str) -> Result<Option<Secret>, Failure> {
-        let bytes = state_file::read(&file_of(&self.0, name)?).map_err(|error| io_failure(&error))?;
+        let bytes =
+            state_file::read(&file_of(&self.0, name)?).map_err(|error| io_failure(&error))?;
         Ok(bytes.map(|bytes| Secret::new(String::from_utf8_lossy(&bytes).into_owned())))
     }
 }

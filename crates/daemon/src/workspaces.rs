@@ -23,7 +23,10 @@ pub struct Registered {
 /// Opens workspaces of the kinds there are. The daemon never names one.
 pub trait Openings: Send + Sync {
     /// Opens the local directory at `path`.
-    fn open_local(&self, path: PathBuf) -> BoxFuture<'static, Result<Box<dyn OwnedWorkspace>, Failure>>;
+    fn open_local(
+        &self,
+        path: PathBuf,
+    ) -> BoxFuture<'static, Result<Box<dyn OwnedWorkspace>, Failure>>;
 
     /// Returns the registered places, as the configuration names them now.
     ///
@@ -60,7 +63,8 @@ impl Workspaces {
         all.iter().find(|place| place.name == name).cloned().ok_or_else(|| {
             let known: Vec<&str> = all.iter().map(|place| place.name.as_str()).collect();
             let hint = if known.is_empty() {
-                "no workspace is configured; name a directory with -C, or add [workspaces.NAME]".to_owned()
+                "no workspace is configured; name a directory with -C, or add [workspaces.NAME]"
+                    .to_owned()
             } else {
                 format!("known workspaces: {}", known.join(", "))
             };

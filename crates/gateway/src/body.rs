@@ -50,7 +50,9 @@ impl hyper::body::Body for Body {
         match self.get_mut() {
             Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Self::Events(events) => events.poll_next(cx).map(|next| next.map(|b| Ok(Frame::data(b)))),
+            Self::Events(events) => {
+                events.poll_next(cx).map(|next| next.map(|b| Ok(Frame::data(b))))
+            }
         }
     }
 
@@ -60,7 +62,9 @@ impl hyper::body::Body for Body {
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(bytes) => SizeHint::with_exact(u64::try_from(bytes.len()).unwrap_or(u64::MAX)),
+            Self::Whole(bytes) => {
+                SizeHint::with_exact(u64::try_from(bytes.len()).unwrap_or(u64::MAX))
+            }
             Self::Events(_) => SizeHint::default(),
         }
     }

@@ -83,7 +83,9 @@ impl Query {
             if !known.contains(&name.as_str()) {
                 let names = known.join(", ");
                 let text = "a query parameter is not known";
-                return Err(Refused::new("invalid_query", text).with_hint(format!("known: {names}")));
+                return Err(
+                    Refused::new("invalid_query", text).with_hint(format!("known: {names}"))
+                );
             }
             if found.contains_key(&name) {
                 let text = format!("the query parameter {name:?} is given twice");

@@ -139,7 +139,8 @@ impl Perimeter {
         if page.is_none() && !headers.contains_key(SEC_FETCH_SITE) {
             return Ok(None);
         }
-        let referer = single(headers, &REFERER).map_err(|()| foreign("the referer is malformed"))?;
+        let referer =
+            single(headers, &REFERER).map_err(|()| foreign("the referer is malformed"))?;
         match (page, referer) {
             // The origin alone vouches for a page whose whole site is allowed: referrer policies hide
             // the path, and often the header, from requests to another origin.
@@ -202,7 +203,8 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a st
 /// A name that resolves to us is not enough: a page of a rebound name would reach us with it.
 fn check_host(head: &Parts) -> Result<(), Refused> {
     let told = single(&head.headers, &HOST).ok().flatten();
-    let host_is_ours = told.and_then(|text| text.parse().ok()).is_some_and(|host| is_loopback(&host));
+    let host_is_ours =
+        told.and_then(|text| text.parse().ok()).is_some_and(|host| is_loopback(&host));
     let target_is_ours = head.uri.authority().is_none_or(is_loopback);
     if host_is_ours && target_is_ours {
         Ok(())

@@ -59,7 +59,8 @@ impl Sessions {
             }
             let (run_id, model) = (run.id.clone(), run.model.clone());
             self.remember_keys(&run_id, keys);
-            let mut transcript = Transcript { session: session.clone(), messages: stored.messages, run };
+            let mut transcript =
+                Transcript { session: session.clone(), messages: stored.messages, run };
             let entry = agent::answer::answer(&transcript, block, answer)?;
             self.append_entry(transcript.clone(), entry.clone()).await?;
             transcript.apply(&entry);

@@ -29,7 +29,13 @@ pub struct RunJournal {
 impl RunJournal {
     /// Builds the journal of a run from what is stored of it.
     #[must_use]
-    pub fn new(store: Store, hub: Hub, epoch: Epoch, live: Arc<Live>, transcript: Transcript) -> Self {
+    pub fn new(
+        store: Store,
+        hub: Hub,
+        epoch: Epoch,
+        live: Arc<Live>,
+        transcript: Transcript,
+    ) -> Self {
         Self { store, hub, epoch, live, transcript: Mutex::new(Arc::new(transcript)) }
     }
 
@@ -39,13 +45,18 @@ impl RunJournal {
         let mut used = Usage::default();
         for (idx, part) in &entry.parts {
             used.add(&newly_used(now.parts().get(*idx), part));
-            batch = batch.change(Change::PutPart { run: now.run.id.clone(), idx: *idx, part: part.clone() });
+            batch = batch.change(Change::PutPart {
+                run: now.run.id.clone(),
+                idx: *idx,
+                part: part.clone(),
+            });
         }
         if used != Usage::default() {
             batch = batch.change(Change::AddUsage(used));
         }
         if let Some(state) = &entry.state {
-            batch = batch.change(Change::SetRunState { run: now.run.id.clone(), state: state.clone() });
+            batch =
+                batch.change(Change::SetRunState { run: now.run.id.clone(), state: state.clone() });
         }
         for fact in &entry.facts {
             batch = batch.fact(NewFact::from(fact.clone()));

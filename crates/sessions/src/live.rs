@@ -133,12 +133,22 @@ impl Live {
         for (call, tail) in &state.progress {
             let bytes: Vec<u8> = tail.iter().copied().collect();
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            pending.push_back(Frame::new(Content::Progress { call: call.clone(), text, replaces: true }));
+            pending.push_back(Frame::new(Content::Progress {
+                call: call.clone(),
+                text,
+                replaces: true,
+            }));
         }
         let at = if state.log.holds(from) { from } else { Position::default() };
         let over = state.over;
         drop(state);
-        Reader { run: self.run.clone(), source: Some((Arc::clone(self), receiver)), pending, at, over }
+        Reader {
+            run: self.run.clone(),
+            source: Some((Arc::clone(self), receiver)),
+            pending,
+            at,
+            over,
+        }
     }
 
     fn send(&self, content: Content) {
@@ -230,9 +240,8 @@ fn behind_bytes(pending: &VecDeque<Arc<Frame>>) -> usize {
     pending
         .iter()
         .map(|frame| match &frame.content {
-            Content::Piece(Piece { told: Told::Delta { text, .. }, .. }) | Content::Progress { text, .. } => {
-                text.len()
-            }
+            Content::Piece(Piece { told: Told::Delta { text, .. }, .. })
+            | Content::Progress { text, .. } => text.len(),
             Content::Piece(_) => 0,
         })
         .sum()

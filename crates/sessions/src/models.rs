@@ -46,5 +46,9 @@ impl std::fmt::Debug for Chosen {
 /// Knows the configured models. Composed in `cli`, which alone reads the configuration.
 pub trait Models: Send + Sync {
     /// Chooses a model.
-    fn choose<'a>(&'a self, wanted: &'a Wanted, keys: &'a Keys) -> BoxFuture<'a, Result<Chosen, Failure>>;
+    fn choose<'a>(
+        &'a self,
+        wanted: &'a Wanted,
+        keys: &'a Keys,
+    ) -> BoxFuture<'a, Result<Chosen, Failure>>;
 }

@@ -10,7 +10,9 @@ use agent::{journal::Entry, transcript::Transcript};
 use daemon::{caller::Caller, host::Tenant, hub::Hub, workspaces::Workspaces};
 use futures_util::future::BoxFuture;
 use stdx::clock::Clock;
-use store::{Batch, Change, Epoch, Filter, NewSession, Page, Place, Resolved, SessionRow, Store};
+use store::{
+    Batch, Change, Epoch, Filter, NewSession, Page, Place, Resolved, SessionRow, Store, StoreError,
+};
 use vocab::{
     fact::SessionFact,
     ids::{RunId, SessionId},
@@ -157,7 +159,11 @@ impl Sessions {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn of_chat(&self, _caller: &Caller, chat: &str) -> Result<Option<SessionId>, Failure> {
+    pub async fn of_chat(
+        &self,
+        _caller: &Caller,
+        chat: &str,
+    ) -> Result<Option<SessionId>, Failure> {
         Ok(self.store.session_by_alias(chat).await?.map(|row| row.id))
     }
 
@@ -172,7 +178,7 @@ impl Sessions {
     ) -> Result<(SessionRow, Option<Run>), Failure> {
         let row = self.row(session).await?;
         let run = match &row.run {
-            Some(mark) => self.store.run(&mark.id).await?.map(|stored| stored.run),
+            Some(mark) => Some(self.store.run(&mark.id).await?.run),
             None => None,
         };
         Ok((row, run))
@@ -182,9 +188,13 @@ impl Sessions {
     ///
     /// # Errors
     /// When there is none.
-    pub async fn messages(&self, _caller: &Caller, session: &SessionId) -> Result<Vec<Message>, Failure> {
+    pub async fn messages(
+        &self,
+        _caller: &Caller,
+        session: &SessionId,
+    ) -> Result<Vec<Message>, Failure> {
         self.row(session).await?;
-        Ok(self.store.messages(session).await?)
+        Ok(self.store.messages(session, None, usize::MAX).await?)
     }
 
     /// Deletes a session: content and facts go, one tombstone stays. A live run is stopped first.
@@ -196,8 +206,8 @@ impl Sessions {
         self.row(session).await?;
         self.abort(caller, session).await?;
         let _reservation = self.runs.reserve(session)?;
-        let appended = self.store.delete_session(&self.epoch, session).await?;
-        self.hub.tell(appended.events);
+        let tombstone = self.store.delete_session(session).await?;
+        self.hub.tell(vec![tombstone]);
         Ok(())
     }
 
@@ -217,11 +227,8 @@ impl Sessions {
         let reservation = self.runs.reserve(session)?;
         let stored = self.store.transcript(session).await?;
         if let Some(run @ Run { state: RunState::Parked { .. }, .. }) = stored.run {
-            let transcript = Transcript {
-                session: session.clone(),
-                messages: stored.messages,
-                run,
-            };
+            let transcript =
+                Transcript { session: session.clone(), messages: stored.messages, run };
             let entry = agent::close::close(&transcript, RunEnd::Aborted);
             self.append_entry(transcript, entry).await?;
         }
@@ -269,9 +276,12 @@ impl Sessions {
     }
 
     pub(crate) async fn row(&self, session: &SessionId) -> Result<SessionRow, Failure> {
-        self.store.session(session).await?.ok_or_else(|| {
-            Failure::not_started("session_not_found", format!("there is no session {session}"))
-                .with_hint("stead sessions list shows what there is")
+        self.store.session(session).await.map_err(|error| match error {
+            StoreError::NotFound { .. } => {
+                Failure::not_started("session_not_found", format!("there is no session {session}"))
+                    .with_hint("stead sessions list shows what there is")
+            }
+            other => other.into(),
         })
     }
 
@@ -297,12 +307,17 @@ impl Sessions {
     }
 
     /// Stores an entry of a run that no task drives.
-    pub(crate) async fn append_entry(&self, transcript: Transcript, entry: Entry) -> Result<(), Failure> {
+    pub(crate) async fn append_entry(
+        &self,
+        transcript: Transcript,
+        entry: Entry,
+    ) -> Result<(), Failure> {
         let log = Log::default();
         let run = transcript.run.id.clone();
         let live = crate::live::Live::new(transcript.session.clone(), run, log);
         let (store, hub) = (self.store.clone(), self.hub.clone());
-        let journal = crate::journal::RunJournal::new(store, hub, self.epoch.clone(), live, transcript);
+        let journal =
+            crate::journal::RunJournal::new(store, hub, self.epoch.clone(), live, transcript);
         agent::journal::Journal::append(&journal, entry).await
     }
 

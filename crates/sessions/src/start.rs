@@ -17,7 +17,8 @@ use vocab::{
     fact::{RunFact, SessionFact},
     ids::{MessageId, RunId, SessionId},
     limits::{
-        IDEMPOTENCY_KEY_BYTES_MAX, TITLE_CHARS_MAX, USER_FILE_BYTES_MAX, USER_PARTS_MAX, USER_TEXT_BYTES_MAX,
+        IDEMPOTENCY_KEY_BYTES_MAX, TITLE_CHARS_MAX, USER_FILE_BYTES_MAX, USER_PARTS_MAX,
+        USER_TEXT_BYTES_MAX,
     },
     live::{Chunk, Log},
     message::{Message, Mode, Part, Role, Run, RunState},
@@ -116,11 +117,8 @@ impl Sessions {
             let appended = self.store.append(batch).await?;
             self.remember_keys(&begun.run.id, start.keys);
             let transcript = self.transcript_of(&session, &begun, row.is_some()).await?;
-            let started = Started {
-                session,
-                run: begun.run.id.clone(),
-                message: begun.run.message.clone(),
-            };
+            let started =
+                Started { session, run: begun.run.id.clone(), message: begun.run.message.clone() };
             self.launch(&mut reservation, transcript, chosen, workspace)(reservation);
             self.hub.tell(appended.events);
             Ok(started)
@@ -157,17 +155,20 @@ impl Sessions {
         })
     }
 
-    pub(crate) async fn open(
-        &self,
-        cwd: Option<&str>,
-    ) -> Result<Arc<dyn Workspace>, Failure> {
+    pub(crate) async fn open(&self, cwd: Option<&str>) -> Result<Arc<dyn Workspace>, Failure> {
         let Some(cwd) = cwd else {
-            return Err(Failure::not_started("workspace_not_found", "the session has no place to work"));
+            return Err(Failure::not_started(
+                "workspace_not_found",
+                "the session has no place to work",
+            ));
         };
         let path = std::path::Path::new(cwd);
         if path.starts_with(&self.scratch) {
             stdx::state_file::ensure_dir(path).map_err(|error| {
-                Failure::not_started("state_io", format!("the session's scratch directory: {error}"))
+                Failure::not_started(
+                    "state_io",
+                    format!("the session's scratch directory: {error}"),
+                )
             })?;
         }
         self.workspaces.at(path).await
@@ -200,7 +201,10 @@ impl Sessions {
             .change(Change::AddMessage(begun.user.clone()))
             .fact(SessionFact::MessageStored { message: begun.user.id.clone() })
             .change(Change::StartRun(begun.run.clone()))
-            .fact(RunFact::RunStarted { run: begun.run.id.clone(), message: begun.run.message.clone() });
+            .fact(RunFact::RunStarted {
+                run: begun.run.id.clone(),
+                message: begun.run.message.clone(),
+            });
         if let Some(token) = &start.idempotency_key {
             let answer = json!({
                 "session": begun.session, "run": begun.run.id, "message": begun.run.message,

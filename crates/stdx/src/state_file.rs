@@ -99,7 +99,10 @@ pub fn read_config(path: &Path) -> io::Result<Option<Vec<u8>>> {
         return Err(refused(path, "is no regular file"));
     }
     if meta.uid() != me {
-        return Err(refused(path, &format!("belongs to uid {}; run: chown {me} {path:?}", meta.uid())));
+        return Err(refused(
+            path,
+            &format!("belongs to uid {}; run: chown {me} {path:?}", meta.uid()),
+        ));
     }
     if meta.mode() & 0o077 != 0 {
         let found = meta.mode() & 0o777;

@@ -344,8 +344,11 @@ limits! {
     PROMPT_IMAGE_BYTES_MAX: usize = 7 * 1024 * 1024, "bytes",
         "base64 of one picture of a prompt; providers refuse pictures over 5 MiB",
         "agent::pictures_go_only_where_they_can_be_seen";
-    RUN_FAILURE_BYTES_MAX: usize = 1_000, "bytes",
-        "the message of a failed run; facts are thin",
+    CALL_NAME_BYTES_MAX: usize = 200, "bytes",
+        "a call's id and its tool's name, as models write them; both stand in facts",
+        "agent::names_that_models_write_are_bounded";
+    RUN_FAILURE_BYTES_MAX: usize = 800, "bytes",
+        "message and hint of a failed run, each; facts are thin",
         "agent::a_long_failure_is_cut_in_the_fact";
     // cli, as a client
     CLIENT_EVENT_BYTES_MAX: usize = 16 << 20, "bytes",
@@ -360,4 +363,10 @@ limits! {
     RESOLVE_ROWS_MAX: usize = 100_000, "sessions",
         "looked through for a part of an id",
         "cli::listing_ends_at_its_bound";
+    RUNTIME_THREADS: usize = 2, "threads",
+        "the daemon's runtime; it waits more than it works, and each thread costs memory",
+        "cli::a_daemon_serves_and_drains";
+    PRUNE_EVERY_MS: u64 = 3_600_000, "milliseconds",
+        "how often old facts are pruned; they age in days",
+        "cli::a_daemon_serves_and_drains";
 }

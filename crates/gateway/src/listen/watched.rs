@@ -74,7 +74,10 @@ impl Watched {
                     Box::pin(sleep_until(Instant::now() + stall))
                 });
                 ready!(timer.as_mut().poll(cx));
-                Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
+                Poll::Ready(Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "the client does not read",
+                )))
             }
         }
     }

@@ -5,7 +5,11 @@ use super::*;
 fn live() -> Arc<Live> {
     let (session, run) = (SessionId::generate(), RunId::generate());
     let mut log = Log::default();
-    log.push(Chunk::Start { session: session.clone(), run: run.clone(), message: MessageId::generate() });
+    log.push(Chunk::Start {
+        session: session.clone(),
+        run: run.clone(),
+        message: MessageId::generate(),
+    });
     Live::new(session, run, log)
 }
 
@@ -120,7 +124,8 @@ async fn progress_keeps_a_bounded_tail_for_those_who_come_late() {
     let call = CallId("c1".into());
     live.progress(&call, &"a".repeat(PROGRESS_TAIL_BYTES_MAX));
     live.progress(&call, "end");
-    let mut late = live.reader(live.lock().log.end());
+    let end = live.lock().log.end();
+    let mut late = live.reader(end);
     let Next::Frame(frame) = late.next().await else { panic!("no frame") };
     let Content::Progress { text, replaces, .. } = &frame.content else { panic!("no progress") };
     assert!(*replaces && text.ends_with("aend"));
@@ -130,7 +135,10 @@ async fn progress_keeps_a_bounded_tail_for_those_who_come_late() {
 #[tokio::test]
 async fn one_encoding_serves_every_reader() {
     let live = live();
-    let (mut one, mut two) = (live.reader(Position { chunks: 1, bytes: 0 }), live.reader(Position { chunks: 1, bytes: 0 }));
+    let (mut one, mut two) = (
+        live.reader(Position { chunks: 1, bytes: 0 }),
+        live.reader(Position { chunks: 1, bytes: 0 }),
+    );
     live.chunk(Chunk::StepStart);
     let mut made = 0;
     for reader in [&mut one, &mut two] {

@@ -1,0 +1,149 @@
+//! The graph of objects of a daemon: the only place where implementations meet seams.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use daemon::{
+    host::{Daemon, Parts, Tenant},
+    hub::Hub,
+    paths::Paths,
+    secrets,
+    workspaces::{Openings, Registered, Workspaces},
+};
+use futures_util::future::BoxFuture;
+use gateway::{
+    mount::Front,
+    perimeter::Perimeter,
+    routes::{About, Services},
+};
+use sessions::sessions::{Parts as SessionParts, Sessions, Settings};
+use stdx::{clock::Clock, secret::Secret};
+use store::Store;
+use tokio_util::sync::CancellationToken;
+use vocab::{
+    limits::{CHILD_GRACE_MS, STEPS_MAX},
+    message::RunState,
+    outcome::Failure,
+};
+use workspace::{
+    grant::{ExecGrant, Grants},
+    source::OwnedWorkspace,
+};
+use workspace_local::{LocalWorkspace, Options as LocalOptions};
+
+use crate::{config, env, models::ConfiguredModels};
+
+/// A daemon, ready to be served.
+pub(crate) struct Composed {
+    /// The host.
+    pub(crate) daemon: Arc<Daemon>,
+    /// Its front.
+    pub(crate) front: Arc<Front>,
+    /// Where it is, told once its doors are open.
+    pub(crate) about: About,
+    /// Fires when a caller asked it to stop.
+    pub(crate) stop: CancellationToken,
+}
+
+/// Builds the daemon over its state, which is mended first if the last one died.
+pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Result<Composed> {
+    let clock = Clock::system();
+    let config = config::load(paths)?;
+    let (store, opening) = Store::open(&store::Options::new(paths.database(), clock.clone()))?;
+    if let Some(aside) = &opening.set_aside {
+        let problem = aside.problem.as_str();
+        tracing::error!(path = %aside.path.display(), problem, "the database was damaged and set aside; a new one began");
+        crate::print::err(&format!(
+            "stead: the database was damaged ({problem}); it is kept at {} and a new one began\n",
+            aside.path.display()
+        ));
+    }
+    mend(&store).await?;
+    let hub = Hub::new(store.clone());
+    let (secrets, unsealer) = secrets::open(paths.secrets());
+    let openings = Arc::new(LocalOpenings { paths: paths.clone(), clock: clock.clone() });
+    let workspaces = Arc::new(Workspaces::new(openings));
+    let sessions = Sessions::new(SessionParts {
+        store: store.clone(),
+        hub: hub.clone(),
+        epoch: store.epoch(),
+        clock: clock.clone(),
+        workspaces: Arc::clone(&workspaces),
+        models: Arc::new(ConfiguredModels::new(paths.clone(), unsealer)),
+        settings: Settings { steps_max: config.run.steps_max.unwrap_or(STEPS_MAX) },
+        scratch: paths.home.join("sessions"),
+    });
+    let parts = Parts { paths: paths.clone(), clock, store, hub, secrets, workspaces };
+    let id = vocab::ids::ArtifactId::generate().to_string();
+    let tenant: Arc<dyn Tenant> = Arc::clone(&sessions) as Arc<dyn Tenant>;
+    let daemon = Arc::new(Daemon::new(id, parts, vec![tenant]));
+    let (about, stop) = (About::default(), CancellationToken::new());
+    let services = Services {
+        daemon: Arc::clone(&daemon),
+        sessions,
+        about: about.clone(),
+        stop: stop.clone(),
+    };
+    let perimeter = Perimeter::new(credential, Vec::new());
+    let front = Arc::new(Front::new(perimeter, gateway::routes::handler(services)));
+    Ok(Composed { daemon, front, about, stop })
+}
+
+/// Ends what a daemon that died left running, and closes its runs in the store.
+async fn mend(store: &Store) -> anyhow::Result<()> {
+    let live = store.live_runs().await?;
+    let working = |state: &RunState| matches!(state, RunState::Running);
+    let runs: Vec<String> = live
+        .iter()
+        .filter(|stored| working(&stored.run.state))
+        .map(|stored| stored.run.id.to_string())
+        .collect();
+    if !runs.is_empty() {
+        let grace = Duration::from_millis(CHILD_GRACE_MS);
+        let killed = tokio::task::spawn_blocking(move || sandbox::reap_leftovers(&runs, grace)).await?;
+        tracing::warn!(runs = live.len(), killed = killed.len(), "the last daemon died at work");
+    }
+    let recovered = store.recover().await?;
+    if recovered.runs > 0 {
+        tracing::warn!(runs = recovered.runs, "interrupted runs were closed");
+    }
+    Ok(())
+}
+
+/// Opens local directories as workspaces.
+struct LocalOpenings {
+    paths: Paths,
+    clock: Clock,
+}
+
+impl Openings for LocalOpenings {
+    fn open_local(
+        &self,
+        path: PathBuf,
+    ) -> BoxFuture<'static, Result<Box<dyn OwnedWorkspace>, Failure>> {
+        let (paths, clock) = (self.paths.clone(), self.clock.clone());
+        Box::pin(async move {
+            let opening = move || open(&paths, clock, path);
+            match tokio::task::spawn_blocking(opening).await {
+                Ok(opened) => opened,
+                Err(_) => Err(Failure::not_started("internal", "opening the workspace failed")),
+            }
+        })
+    }
+
+    fn registered(&self) -> Result<Vec<Registered>, Failure> {
+        Ok(config::load(&self.paths)?.places())
+    }
+}
+
+fn open(paths: &Paths, clock: Clock, path: PathBuf) -> Result<Box<dyn OwnedWorkspace>, Failure> {
+    let run = config::load(paths)?.run;
+    // On the owner's own machine a local directory may run programs and enter its mounts.
+    let grants = Grants { exec: Some(ExecGrant::by_owner()), mounts: true };
+    let mut options = LocalOptions::new(path, grants, paths.artifacts(), clock);
+    options.protected = paths.protected();
+    options.shell = run.shell;
+    options.environment = env::all();
+    options.environment_names = run.env.into_iter().map(Into::into).collect();
+    options.bash_timeout = run.bash_timeout_seconds.map(|seconds| Duration::from_secs(u64::from(seconds)));
+    LocalWorkspace::open(options)
+}

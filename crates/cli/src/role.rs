@@ -1,0 +1,35 @@
+//! What the program is this time, chosen before anything else starts.
+
+mod completions;
+pub(crate) mod daemon;
+mod debug;
+mod demo;
+mod models;
+mod run;
+mod secrets;
+mod sessions;
+
+use std::process::ExitCode;
+
+use crate::args::{Args, Command};
+
+/// Hands over to the chosen role.
+pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
+    match args.command {
+        Command::Demo(demo) => demo::run(&demo),
+        Command::Run(run) => run::run(run),
+        Command::Sessions(command) => sessions::run(command),
+        Command::Daemon(command) => daemon::run(&command),
+        Command::Secrets(command) => secrets::run(command),
+        Command::Providers(json) => models::providers(json),
+        Command::Models(models) => models::run(&models),
+        Command::Debug(command) => debug::run(command),
+        Command::Completions { shell } => completions::shell(shell),
+        Command::Man { dir } => completions::man(&dir),
+    }
+}
+
+/// Runs one future to its end, for a command that is a client: one thread, no more.
+pub(crate) fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future)
+}

@@ -1,0 +1,116 @@
+//! Runs the daemon: claim, compose, serve, drain. Each step is named where it happens.
+
+use std::{process::ExitCode, sync::Arc, time::Duration};
+
+use api::{
+    daemon::Registration,
+    routes::PROTOCOL,
+};
+use daemon::{paths::Paths, single::{self, Claim}};
+use gateway::listen::{Doors, Server, Shutdown, connection::Bounds};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::filter::LevelFilter;
+use vocab::{
+    limits::{DRAIN_MS_MAX, PRUNE_EVERY_MS, RUNTIME_THREADS},
+    outcome::Failure,
+};
+
+use crate::{
+    compose::{self, Composed},
+    exit,
+    log::Log,
+    print,
+};
+
+/// Runs until somebody stops it.
+pub(crate) fn run(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
+    if detach {
+        // A session of our own: the starter's terminal does not take us along.
+        rustix::process::setsid().ok();
+    }
+    let result = start(paths, port, detach);
+    if let (Err(error), true) = (&result, detach) {
+        print::out(&format!("{error:#}\n"));
+    }
+    result
+}
+
+fn start(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
+    // What the starter had open does not reach our children. Old kernels lack the call; then what we
+    // open ourselves is closed on exec all the same.
+    sandbox::seal_descriptors().ok();
+    let Some(claim) = Claim::take(&paths)? else {
+        return Err(Failure::not_started("daemon_start_failed", "another daemon holds this state directory")
+            .with_hint("stead daemon status")
+            .into());
+    };
+    Log::open(paths.log())?.install(LevelFilter::INFO);
+    sandbox::become_subreaper()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(RUNTIME_THREADS)
+        .thread_name("stead")
+        .enable_all()
+        .build()?;
+    let code = runtime.block_on(serve(paths, claim, port, detach));
+    // What blocks a thread now was given up on by the drain already.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    code
+}
+
+async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
+    let credential = single::credential(&paths)?;
+    let composed = compose::compose(&paths, &credential).await?;
+    let shutdown = Shutdown::new();
+    let doors = Doors { socket: paths.socket(), port };
+    let server =
+        Server::open(doors, Arc::clone(&composed.front), Bounds::default(), shutdown.clone()).await?;
+    let registration = Registration {
+        id: composed.daemon.id.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        url: format!("http://{}", server.address()),
+        socket: server.socket().display().to_string(),
+        pid: std::process::id(),
+        protocol: PROTOCOL,
+    };
+    composed.about.set(registration.clone());
+    claim.publish(&serde_json::to_vec(&registration)?)?;
+    tracing::info!(pid = registration.pid, url = registration.url, "ready");
+    if detach {
+        print::ready_and_detach()?;
+    } else {
+        print::err(&format!("stead: ready, {} and {}\n", registration.socket, registration.url));
+    }
+    wait_for_end(&composed).await?;
+    tracing::info!("draining");
+    shutdown.close();
+    // Registered no longer: new clients start a new daemon as soon as the lock is free.
+    claim.withdraw()?;
+    for given_up in composed.daemon.drain().await {
+        tracing::warn!(given_up, "the drain left something behind");
+    }
+    let cut = server.drain(Duration::from_millis(DRAIN_MS_MAX)).await;
+    tracing::info!(cut, "stopped");
+    drop(claim);
+    Ok(ExitCode::from(exit::OK))
+}
+
+async fn wait_for_end(composed: &Composed) -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    // A closed terminal does not end a daemon in the background, and does end one in the foreground.
+    let mut hangup = signal(SignalKind::hangup())?;
+    let mut prune = tokio::time::interval(Duration::from_millis(PRUNE_EVERY_MS));
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => return Ok(()),
+            _ = interrupt.recv() => return Ok(()),
+            _ = hangup.recv() => return Ok(()),
+            () = composed.stop.cancelled() => return Ok(()),
+            _ = prune.tick() => {
+                if let Err(error) = composed.daemon.store.prune(store::Retention::default()).await {
+                    tracing::warn!(code = error.code(), "old facts could not be pruned");
+                }
+            }
+        }
+    }
+}
