@@ -350,6 +350,19 @@ limits! {
     RUN_FAILURE_BYTES_MAX: usize = 800, "bytes",
         "message and hint of a failed run, each; facts are thin",
         "agent::a_long_failure_is_cut_in_the_fact";
+    // cli, as a client
+    CLIENT_EVENT_BYTES_MAX: usize = 16 << 20, "bytes",
+        "an event of the daemon's stream; a picture in base64 and a full text fit",
+        "cli::an_event_without_end_is_refused";
+    CLIENT_RECONNECTS_MAX: u32 = 5, "attempts",
+        "in a row to come back to a stream that broke; some 6 s in all, a restart of the daemon",
+        "cli::a_reader_gives_up_after_so_many_attempts";
+    CLIENT_SILENCE_MS_MAX: u64 = 60_000, "milliseconds",
+        "without a byte of a stream before it counts as broken; four heartbeats",
+        "cli::a_silent_stream_counts_as_broken";
+    RESOLVE_ROWS_MAX: usize = 100_000, "sessions",
+        "looked through for a part of an id",
+        "cli::listing_ends_at_its_bound";
     RUNTIME_THREADS: usize = 2, "threads",
         "the daemon's runtime; it waits more than it works, and each thread costs memory",
         "cli::a_daemon_serves_and_drains";

@@ -1,0 +1,135 @@
+//! The doors to standard output and standard error, and what is known about the terminals behind them.
+//!
+//! What a model, a tool or a repository said passes [`clean`] before it reaches a terminal. Nothing
+//! here knows a session.
+
+pub(crate) mod clean;
+pub(crate) mod markdown;
+pub(crate) mod sse;
+pub(crate) mod table;
+pub(crate) mod width;
+pub(crate) mod words;
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    process::ExitCode,
+};
+
+use crate::{env, exit};
+
+/// The width that is assumed where none can be asked for.
+const WIDTH_DEFAULT: usize = 80;
+
+/// Prints a result. A reader that closed the pipe has seen enough: that is no failure.
+pub(crate) fn out(text: &str) -> ExitCode {
+    match write_out(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            err(&format!("stead: standard output cannot be written: {error}\n"));
+            ExitCode::from(exit::FAILED)
+        }
+    }
+}
+
+/// Prints a piece of a result, for those who stop when nobody reads any more.
+pub(crate) fn write_out(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
+/// Prints what is no result. When standard error is gone, there is nobody left to tell.
+pub(crate) fn err(text: &str) {
+    io::stderr().lock().write_all(text.as_bytes()).ok();
+}
+
+/// Prints a value as one JSON document.
+pub(crate) fn json<T: serde::Serialize>(value: &T) -> ExitCode {
+    match serde_json::to_string_pretty(value) {
+        Ok(text) => out(&format!("{text}\n")),
+        Err(error) => {
+            err(&format!("stead: the answer cannot be written as JSON: {error}\n"));
+            ExitCode::from(exit::FAILED)
+        }
+    }
+}
+
+/// Whether text may carry colors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Style(pub(crate) bool);
+
+impl Style {
+    fn wrap(self, code: &str, text: &str) -> String {
+        if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// Makes it stand out.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+
+    /// Makes it stand back.
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    /// Marks code and names.
+    pub(crate) fn code(self, text: &str) -> String {
+        self.wrap("36", text)
+    }
+
+    /// Marks a failure.
+    pub(crate) fn red(self, text: &str) -> String {
+        self.wrap("31", text)
+    }
+
+    /// Marks what was added.
+    pub(crate) fn green(self, text: &str) -> String {
+        self.wrap("32", text)
+    }
+}
+
+/// One stream: whether a person watches it, and with which colors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Face {
+    /// Whether it is a terminal.
+    pub(crate) terminal: bool,
+    /// Its colors.
+    pub(crate) style: Style,
+}
+
+/// How output looks: both streams and the width of the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// Standard output.
+    pub(crate) out: Face,
+    /// Standard error.
+    pub(crate) err: Face,
+    /// Columns.
+    pub(crate) width: usize,
+}
+
+impl Look {
+    /// Looks at the streams of this process.
+    pub(crate) fn of_process() -> Self {
+        let face = |terminal: bool| Face { terminal, style: Style(env::colors(terminal)) };
+        let (out, err) = (io::stdout(), io::stderr());
+        let size = |fd| rustix::termios::tcgetwinsize(fd).ok().map(|size| usize::from(size.ws_col));
+        let width = size(rustix::stdio::stdout())
+            .or_else(|| size(rustix::stdio::stderr()))
+            .filter(|columns| *columns > 0)
+            .unwrap_or(WIDTH_DEFAULT);
+        Self { out: face(out.is_terminal()), err: face(err.is_terminal()), width }
+    }
+
+    /// Returns how wide a table may be: as wide as the terminal, or as it likes where there is none.
+    pub(crate) fn table_width(&self) -> usize {
+        if self.out.terminal { self.width } else { usize::MAX }
+    }
+}
+
+/// Tells whether standard input is a terminal.
+pub(crate) fn stdin_is_terminal() -> bool {
+    io::stdin().is_terminal()
+}

@@ -1,0 +1,126 @@
+//! Tool calls in a few words: what a call is about, and what came of it.
+//!
+//! Tools that are not known here are told by their first argument and their first line.
+
+use serde_json::Value;
+
+use crate::print::words;
+
+/// The arguments that say most, in the order in which they are looked for.
+const TELLING: &[&str] =
+    &["command", "path", "file_path", "pattern", "query", "url", "prompt", "question", "name", "description"];
+
+/// Returns what a call is about, on one line.
+pub(crate) fn subject(tool: &str, input: &Value) -> String {
+    let text = |name: &str| input.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    if matches!(tool, "grep" | "find") {
+        let mut out = text("pattern").unwrap_or_default().to_owned();
+        for name in ["path", "glob"] {
+            if let Some(value) = text(name) {
+                out.push_str(&format!("  {name}: {value}"));
+            }
+        }
+        return out;
+    }
+    if let Some(value) = TELLING.iter().find_map(|name| text(name)) {
+        let mut lines = value.lines().filter(|line| !line.trim().is_empty());
+        let first = lines.next().unwrap_or_default();
+        return if lines.next().is_some() { format!("{first} …") } else { first.to_owned() };
+    }
+    match input {
+        Value::Object(fields) if fields.is_empty() => String::new(),
+        Value::Object(fields) => fields
+            .values()
+            .find_map(Value::as_str)
+            .map_or_else(|| input.to_string(), str::to_owned),
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) => input.to_string(),
+    }
+}
+
+/// Returns what came of a call that succeeded.
+pub(crate) fn result(tool: &str, output: &Value) -> String {
+    let blocks = output.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let of_type = |kind: &'static str| {
+        blocks.iter().filter(move |block| block.get("type").and_then(Value::as_str) == Some(kind))
+    };
+    let pictures = of_type("image").count();
+    let texts: Vec<&str> =
+        of_type("text").filter_map(|block| block.get("text").and_then(Value::as_str)).collect();
+    let text = texts.join("\n");
+    if pictures > 0 {
+        return text.lines().next().filter(|line| !line.is_empty()).unwrap_or("a picture").to_owned();
+    }
+    if let Some((added, removed)) = changed_lines(output) {
+        return format!("+{added} −{removed}");
+    }
+    let count = text.lines().count();
+    let only = text.trim();
+    match (tool, count) {
+        (_, 0) => "nothing".to_owned(),
+        ("read" | "grep" | "find" | "ls", _) if !only.starts_with(['(', 'N']) => words::lines(count),
+        (_, 1) => only.to_owned(),
+        _ => words::lines(count),
+    }
+}
+
+/// Counts the lines of the patch that a change reports.
+fn changed_lines(output: &Value) -> Option<(usize, usize)> {
+    let patch = output.pointer("/details/patch").and_then(Value::as_str)?;
+    let body = patch.lines().skip_while(|line| !line.starts_with("@@"));
+    let (mut added, mut removed) = (0, 0);
+    for line in body {
+        added += usize::from(line.starts_with('+'));
+        removed += usize::from(line.starts_with('-'));
+    }
+    Some((added, removed))
+}
+
+/// Returns the most telling line of a failure: a program's end stands at the end of its output.
+pub(crate) fn failure(tool: &str, text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = if tool == "bash" { lines.next_back() } else { lines.next() };
+    line.unwrap_or("failed").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_call_is_told_by_its_most_telling_argument() {
+        for (tool, input, expected) in [
+            ("bash", json!({"timeout": 5, "command": "\nnpm test\n"}), "npm test"),
+            ("bash", json!({"command": "a\nb"}), "a …"),
+            ("grep", json!({"pattern": "x+", "glob": "*.rs"}), "x+  glob: *.rs"),
+            ("edit", json!({"path": "a.txt", "edits": []}), "a.txt"),
+            ("own", json!({"n": 1, "what": "w"}), "w"),
+            ("own", json!({"n": 1}), "{\"n\":1}"),
+            ("own", json!({}), ""),
+            ("own", json!("not json"), "not json"),
+        ] {
+            assert_eq!(subject(tool, &input), expected);
+        }
+    }
+
+    #[test]
+    fn what_came_of_a_call_takes_one_line() {
+        let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
+        assert_eq!(result("read", &text("a\nb\n")), "2 lines");
+        assert_eq!(result("read", &text("a")), "1 line");
+        assert_eq!(result("grep", &text("No matches found")), "No matches found");
+        assert_eq!(result("bash", &text("(no output)")), "(no output)");
+        assert_eq!(result("bash", &text("a\nb")), "2 lines");
+        assert_eq!(result("write", &text("wrote 5 bytes")), "wrote 5 bytes");
+        assert_eq!(result("x", &json!(null)), "nothing");
+        let mut edit = text("edited");
+        edit["details"] = json!({"patch": "--- a\n+++ b\n@@ -1 +1,2 @@\n-x\n+y\n+z\n c\n"});
+        assert_eq!(result("edit", &edit), "+2 −1");
+        let picture = json!({"content": [{"type": "image"}, {"type": "text", "text": "read a.png"}]});
+        assert_eq!(result("read", &picture), "read a.png");
+        assert_eq!(failure("bash", "out\n\nexited with code 2\n"), "exited with code 2");
+        assert_eq!(failure("read", "no such file\nhint"), "no such file");
+    }
+}

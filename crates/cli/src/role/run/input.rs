@@ -1,0 +1,186 @@
+//! What the model is asked: words of the command line, standard input, files.
+//!
+//! Files are the person's own and read with the person's rights. Which session is asked is not
+//! decided here.
+
+#![expect(clippy::disallowed_methods, reason = "opens the files that a person named for a prompt")]
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use api::agent::RunPart;
+use base64::Engine as _;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::FileType,
+};
+use vocab::{
+    limits::{USER_FILE_BYTES_MAX, USER_TEXT_BYTES_MAX},
+    outcome::Failure,
+};
+
+use crate::print;
+
+/// How long standard input may be silent before a person is told what is waited for.
+const SILENCE_BEFORE_HINT: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+
+/// Pictures that models take, by their first bytes.
+const PICTURES: &[(&[u8], usize, &str)] = &[
+    (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
+    (b"\xff\xd8\xff", 0, "image/jpeg"),
+    (b"GIF87a", 0, "image/gif"),
+    (b"GIF89a", 0, "image/gif"),
+    (b"WEBP", 8, "image/webp"),
+];
+
+/// Returns the parts of the message.
+///
+/// # Errors
+/// When there is nothing to ask, or an input cannot be read or is too large.
+pub(crate) fn parts(words: &[String], files: &[std::path::PathBuf]) -> Result<Vec<RunPart>, Failure> {
+    let wanted = match words {
+        [] if print::stdin_is_terminal() => return Err(nothing_asked()),
+        [] => true,
+        [only] if only == "-" => true,
+        _ => carries_text(),
+    };
+    let piped = if wanted { read_stdin()? } else { String::new() };
+    let mut parts = vec![RunPart::Text { text: prompt(words, &piped)? }];
+    for path in files {
+        parts.push(file(path)?);
+    }
+    Ok(parts)
+}
+
+/// Puts words and piped text together.
+fn prompt(words: &[String], piped: &str) -> Result<String, Failure> {
+    let asked = match words {
+        [only] if only == "-" => "",
+        words => &words.join(" "),
+    };
+    let (asked, piped) = (asked.trim(), piped.trim_end());
+    match (asked.is_empty(), piped.trim().is_empty()) {
+        (true, true) => Err(nothing_asked()),
+        (true, false) => Ok(piped.to_owned()),
+        (false, true) => Ok(asked.to_owned()),
+        (false, false) => Ok(format!("{asked}\n\n{}", fenced(piped))),
+    }
+}
+
+fn nothing_asked() -> Failure {
+    Failure::not_started("usage", "there is no prompt").with_hint("stead run \"what to do\"")
+}
+
+/// Puts a text into a fence that it cannot close.
+fn fenced(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat((longest + 1).max(3));
+    format!("{fence}\n{}\n{fence}", text.trim_end_matches('\n'))
+}
+
+/// Tells whether standard input is something that was put there on purpose: a pipe or a file.
+fn carries_text() -> bool {
+    rustix::fs::fstat(rustix::stdio::stdin())
+        .is_ok_and(|stat| matches!(FileType::from_raw_mode(stat.st_mode), FileType::Fifo | FileType::RegularFile))
+}
+
+fn read_stdin() -> Result<String, Failure> {
+    let stdin = rustix::stdio::stdin();
+    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+    if matches!(poll(&mut polled, Some(&SILENCE_BEFORE_HINT)), Ok(0)) {
+        print::err("stead: reading standard input until its end (use < /dev/null to have none)\n");
+    }
+    let bytes = bounded(io::stdin().lock(), USER_TEXT_BYTES_MAX, "standard input")?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::not_started("usage", format!("standard input is not UTF-8 at byte {at}"))
+    })
+}
+
+fn bounded(reader: impl io::Read, bytes_max: usize, name: &str) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+    reader.take(limit).read_to_end(&mut bytes).map_err(|error| {
+        Failure::not_started("usage", format!("{name} cannot be read: {error}"))
+    })?;
+    if bytes.len() > bytes_max {
+        return Err(Failure::not_started("usage", format!("{name} is larger than {bytes_max} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Reads a file as a picture or as text, by its bytes.
+fn file(path: &Path) -> Result<RunPart, Failure> {
+    let name = path.display().to_string();
+    let opened = File::open(path).map_err(|error| {
+        let code = if error.kind() == io::ErrorKind::NotFound { "not_found" } else { "usage" };
+        Failure::not_started(code, format!("{name} cannot be opened: {error}"))
+    })?;
+    part(&name, bounded(opened, USER_FILE_BYTES_MAX / 4 * 3, &name)?)
+}
+
+fn part(name: &str, bytes: Vec<u8>) -> Result<RunPart, Failure> {
+    let is = |(magic, at, _): &&(&[u8], usize, &str)| {
+        bytes.get(*at..).is_some_and(|from| from.starts_with(magic)) && (*at == 0 || bytes.starts_with(b"RIFF"))
+    };
+    if let Some((_, _, media_type)) = PICTURES.iter().find(is) {
+        let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
+        let filename = Path::new(name).file_name().map(|name| name.to_string_lossy().into_owned());
+        let url = format!("data:{media_type};base64,{data}");
+        return Ok(RunPart::File { media_type: (*media_type).to_owned(), url, filename });
+    }
+    let unknown = || {
+        Failure::not_started("usage", format!("{name} is neither text nor a picture"))
+            .with_hint("pictures are PNG, JPEG, GIF and WebP; for other files name the path in the prompt")
+    };
+    let text = String::from_utf8(bytes).map_err(|_| unknown())?;
+    if text.contains('\0') {
+        return Err(unknown());
+    }
+    if text.len() > USER_TEXT_BYTES_MAX {
+        return Err(Failure::not_started("usage", format!("{name} is larger than {USER_TEXT_BYTES_MAX} bytes"))
+            .with_hint("name its path in the prompt, so that the model reads what it needs"));
+    }
+    Ok(RunPart::Text { text: format!("{name}:\n\n{}", fenced(&text)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(words: &[&str], piped: &str, expected: Option<&str>) {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        assert_eq!(prompt(&words, piped).ok().as_deref(), expected, "{words:?} {piped:?}");
+    }
+
+    #[test]
+    fn words_and_piped_text_become_one_prompt() {
+        check(&["fix", "the test"], "", Some("fix the test"));
+        check(&["-"], "all of it\n", Some("all of it"));
+        check(&[], "all of it\n", Some("all of it"));
+        check(&["why?"], "a\n```\nb\n", Some("why?\n\n````\na\n```\nb\n````"));
+        check(&[], " \n", None);
+        check(&["  "], "", None);
+    }
+
+    #[test]
+    fn files_are_told_apart_by_their_bytes() {
+        let kind = |bytes: &[u8]| match part("dir/a.bin", bytes.to_vec()) {
+            Ok(RunPart::Text { text }) => text,
+            Ok(RunPart::File { media_type, url, filename }) => {
+                format!("{media_type} {url} {}", filename.unwrap_or_default())
+            }
+            Err(failure) => failure.code,
+        };
+        assert_eq!(kind(b"\xff\xd8\xff\xe0"), "image/jpeg data:image/jpeg;base64,/9j/4A== a.bin");
+        assert!(kind(b"RIFF\x00\x00\x00\x00WEBPVP8 ").starts_with("image/webp"));
+        assert_eq!(kind(b"XXXX\x00\x00\x00\x00WEBPVP8 "), "usage");
+        assert_eq!(kind("gr\u{fc}n\n".as_bytes()), "dir/a.bin:\n\n```\ngr\u{fc}n\n```");
+        assert_eq!(kind(b"\xfe\xfd"), "usage");
+        assert_eq!(kind(&vec![b'a'; USER_TEXT_BYTES_MAX + 1]), "usage");
+        assert!(bounded(&b"abc"[..], 2, "it").is_err());
+    }
+}
