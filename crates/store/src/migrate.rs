@@ -60,7 +60,7 @@ pub(crate) fn backup(conn: &Connection, to: &Path) -> Result<(), StoreError> {
 
 /// Returns eight random hexadecimal digits.
 pub(crate) fn new_store_id() -> String {
-    // The middle of a version 4 UUID is random; the id needs to differ, not to be secret.
+    // It needs to differ from other stores, not to be secret.
     let mut bytes = [0_u8; 4];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
         Ok(4) => {}
@@ -68,3 +68,6 @@ pub(crate) fn new_store_id() -> String {
     }
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;

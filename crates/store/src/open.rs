@@ -184,3 +184,6 @@ fn begin_epoch(conn: &mut Connection, unclean: bool) -> Result<(String, u64), St
     change.commit()?;
     Ok((store_id, epoch))
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ use crate::{
     error::StoreError,
     migrate,
     open::{self, Opening, Options},
-    reader::Readers,
+    reader::{self, Readers},
     rows::{Counts, Filter, Page, Resolved, SessionRow, StoredRun, Transcript, WorkspaceRow},
     sql::{self, FACT_COLUMNS, RUN_SELECT, count, event, int, last_seq, stored_run},
     transcript,
@@ -68,7 +68,7 @@ impl Store {
             .spawn(move || writer.serve(inbox))
             .map_err(|error| StoreError::io(&ready.path, &error))?;
         let room = Arc::new(Semaphore::new(STORE_QUEUE_BYTES_MAX / ROOM_BYTES));
-        let readers = Readers::new(ready.path, options.vfs.clone());
+        let readers = Readers::new(ready.path, options.vfs.clone(), reader::IDLE);
         Ok((Self(Arc::new(Inner { epoch, jobs, room, readers })), ready.opening))
     }
 

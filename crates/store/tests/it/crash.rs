@@ -219,6 +219,6 @@ async fn lost_power_takes_nothing_that_was_synced() {
 #[tokio::test]
 async fn a_batch_larger_than_the_cache_is_whole_or_absent() {
     for fault in [Fault::IoOnce, Fault::FullOnce, Fault::Kill, Fault::PowerLoss] {
-        every_operation(fault, End::Close, 1_500_000, 41).await;
+        every_operation(fault, End::Close, 1_200_000, 397).await;
     }
 }

@@ -113,6 +113,15 @@ pub(crate) async fn change(
     store.append(batch.fact(NewFact::new("probe", serde_json::json!({"kind": "probed"})))).await
 }
 
+/// Polls a future once; none while it waits.
+pub(crate) async fn poll_once<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Option<T> {
+    tokio::select! {
+        biased;
+        value = future => Some(value),
+        () = std::future::ready(()) => None,
+    }
+}
+
 /// Starts a run in a session.
 pub(crate) async fn started(store: &Store, session: &SessionId) -> Run {
     let run = run();

@@ -69,6 +69,8 @@ impl Platter {
 pub(crate) struct Disk {
     /// Operations that changed the disk so far.
     pub(crate) ops: u64,
+    /// Those of them that were syncs.
+    pub(crate) syncs: u64,
     /// Nothing reaches the files any more.
     pub(crate) dead: bool,
     fault: Option<(u64, Fault)>,
@@ -87,6 +89,7 @@ impl Disk {
             return Verdict::Fail(ffi::SQLITE_IOERR);
         }
         self.ops += 1;
+        self.syncs += u64::from(is_sync);
         let Some((at, fault)) = self.fault else { return Verdict::Pass };
         let (now, since) = (self.ops == at, self.ops >= at);
         match fault {
@@ -144,7 +147,7 @@ struct File {
 
 /// Registers a layer with its own disk, on which `fault` happens at operation `at`, counted from 1.
 pub(crate) fn register(name: &str, fault: Option<(u64, Fault)>) -> Layer {
-    let disk = Disk { ops: 0, dead: false, fault, files: HashMap::new() };
+    let disk = Disk { ops: 0, syncs: 0, dead: false, fault, files: HashMap::new() };
     let disk: &'static Mutex<Disk> = Box::leak(Box::new(Mutex::new(disk)));
     // SAFETY: a null name asks for the default layer, which lives as long as the process.
     let real = unsafe { ffi::sqlite3_vfs_find(std::ptr::null()) };
