@@ -9,7 +9,7 @@ use crate::{error::StoreError, files, sql::set_meta};
 /// The schema's steps; a database's `user_version` is how many it has taken.
 pub(crate) const STEPS: &[&str] = &[include_str!("../migrations/0001.sql")];
 
-/// Pages copied at a time; nobody else uses the database yet.
+/// Pages copied at a time.
 const BACKUP_PAGES: i32 = 1_024;
 
 /// Brings a database to the newest schema. Returns the copy made before, unless it was new.

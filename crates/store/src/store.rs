@@ -302,8 +302,7 @@ impl Store {
     /// `conflict` when the file exists, or when the disk fails.
     pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
         let to = to.to_owned();
-        // Outside the readers' snapshot: the copy takes its own, a few pages at a time.
-        self.task(move |writer| migrate::backup(&writer.conn, &to)).await
+        self.read(move |conn| migrate::backup(conn, &to)).await
     }
 
     /// Moves the log into the database and syncs it, so that nothing depends on the log.

@@ -1,8 +1,6 @@
 //! For every operation that changes the disk during a typical run: let it fail, die there, or lose
 //! power there, come back, and check every promise that was made before.
 
-#![expect(clippy::disallowed_methods, reason = "copies the prepared database for each trial")]
-
 use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::json;

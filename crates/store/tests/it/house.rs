@@ -1,7 +1,5 @@
 //! Keeping house: recovery, deletion, retention, copies.
 
-#![expect(clippy::disallowed_methods, reason = "looks at the database's files from outside")]
-
 use std::{os::unix::fs::PermissionsExt, time::Duration};
 
 use serde_json::json;

@@ -106,23 +106,23 @@ async fn a_newer_database_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
+async fn a_database_of_another_program_is_left_alone() {
+    let rig = Rig::new();
+    rig.store().close().await.unwrap();
+    let conn = rusqlite::Connection::open(rig.path()).unwrap();
+    conn.pragma_update(None, "application_id", 7).unwrap();
+    drop(conn);
+    let before = fs::read(rig.path()).unwrap();
+    assert_eq!(Store::open(&rig.options()).unwrap_err().code(), "conflict");
+    assert_eq!(fs::read(rig.path()).unwrap(), before);
+}
+
+#[tokio::test]
 async fn large_queries_go_by_an_index() {
     let rig = Rig::new();
     rig.store().close().await.unwrap();
     let conn = rusqlite::Connection::open(rig.path()).unwrap();
     for (sql, index, sorted) in [
-        (
-            "SELECT * FROM sessions WHERE deleted = 0 AND (updated_seq, key) < (5, 5) \
-             AND (?1 IS NULL OR title LIKE ?1 ESCAPE '\\') \
-             ORDER BY updated_seq DESC, key DESC LIMIT 200",
-            "sessions_recent",
-            true,
-        ),
-        (
-            "SELECT key FROM messages WHERE session = 1 AND key > 5 ORDER BY key",
-            "messages_of_session",
-            true,
-        ),
         ("SELECT body FROM parts WHERE key BETWEEN 1 AND 9 ORDER BY key", "PRIMARY KEY", true),
         ("SELECT * FROM runs WHERE ended_at IS NULL", "runs_live", false),
         ("SELECT seq FROM facts WHERE session = 'x' LIMIT 10", "facts_of_session", true),

@@ -1,7 +1,5 @@
 //! What the tests share: a store in a private directory, and short ways to say what happens to it.
 
-#![expect(clippy::disallowed_methods, reason = "test files outside every workspace")]
-
 use std::{os::unix::fs::PermissionsExt, path::PathBuf};
 
 use stdx::clock::{Clock, Timestamp};

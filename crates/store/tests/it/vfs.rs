@@ -92,17 +92,23 @@ impl Disk {
         self.syncs += u64::from(is_sync);
         let Some((at, fault)) = self.fault else { return Verdict::Pass };
         let (now, since) = (self.ops == at, self.ops >= at);
+        let strikes = match fault {
+            Fault::IoOnce | Fault::Short | Fault::Kill | Fault::PowerLoss => now,
+            Fault::IoFromThere => since,
+            Fault::FullOnce => now && !is_sync,
+            Fault::FullFromThere => since && !is_sync,
+        };
+        if !strikes {
+            return Verdict::Pass;
+        }
         match fault {
-            Fault::IoOnce if now => Verdict::Fail(ffi::SQLITE_IOERR),
-            Fault::IoFromThere if since => Verdict::Fail(ffi::SQLITE_IOERR),
-            Fault::FullOnce if now && !is_sync => Verdict::Fail(ffi::SQLITE_FULL),
-            Fault::FullFromThere if since && !is_sync => Verdict::Fail(ffi::SQLITE_FULL),
-            Fault::Short if now => Verdict::Half(ffi::SQLITE_IOERR),
-            Fault::Kill | Fault::PowerLoss if now => {
+            Fault::IoOnce | Fault::IoFromThere => Verdict::Fail(ffi::SQLITE_IOERR),
+            Fault::FullOnce | Fault::FullFromThere => Verdict::Fail(ffi::SQLITE_FULL),
+            Fault::Short => Verdict::Half(ffi::SQLITE_IOERR),
+            Fault::Kill | Fault::PowerLoss => {
                 self.dead = true;
                 Verdict::Half(ffi::SQLITE_IOERR)
             }
-            _ => Verdict::Pass,
         }
     }
 
