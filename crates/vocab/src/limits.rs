@@ -272,7 +272,7 @@ limits! {
     STORE_QUEUE_BYTES_MAX: usize = 8 << 20, "bytes",
         "batches that wait for the writer; a caller beyond it waits, so a slow disk holds the runs back",
         "store::a_full_queue_holds_the_caller_back";
-    STORE_BATCH_BYTES_MAX: usize = 256 << 20, "bytes",
+    STORE_BATCH_BYTES_MAX: usize = 64 << 20, "bytes",
         "one batch; it takes the whole queue when it is larger than the queue, and is refused beyond this",
         "store::what_is_too_large_is_refused";
     STORE_GROUP_BYTES_MAX: usize = 2 << 20, "bytes",
