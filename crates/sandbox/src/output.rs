@@ -71,6 +71,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Tells whether something has arrived, and reads it.
+    fn hears(&mut self) -> bool {
+        let before = self.heard;
+        self.read_some();
+        self.heard != before
+    }
+
     fn hand_on(&mut self, count: usize) {
         self.heard = self.heard.wrapping_add(1);
         let room = usize::try_from(self.allowed).unwrap_or(usize::MAX);
@@ -86,9 +93,7 @@ impl<'a> Reader<'a> {
     /// Reads what the pipe holds now. Bounded by what a pipe can hold, since a writer may not stop.
     pub(crate) fn read_rest(&mut self) {
         for _ in 0..limits::CHILD_REST_READS_MAX {
-            let before = self.heard;
-            self.read_some();
-            if self.heard == before {
+            if !self.hears() {
                 return;
             }
         }
@@ -136,12 +141,9 @@ pub(crate) fn follow(
             None => deadline,
         };
         let woken = wait(reader, gone.is_none().then_some(child), cancel, until, clock);
-        let before = reader.heard;
-        if woken.pipe {
-            reader.read_some();
-        }
+        let sound = woken.pipe && reader.hears();
         let now = clock.monotonic();
-        if reader.heard != before {
+        if sound {
             heard = now;
         }
         if cancel.is_cancelled() {
@@ -153,7 +155,10 @@ pub(crate) fn follow(
         match gone {
             Some(_) if reader.pipe.is_none() => return Ended::Gone(OutputEnd::Closed),
             Some(gone) if now >= gone + overtime => return Ended::Gone(OutputEnd::Overtime),
-            Some(_) if now >= heard + silence => return Ended::Gone(OutputEnd::Silence),
+            // What came between the wake and the look at the clock is sound, not silence.
+            Some(_) if now >= heard + silence && !reader.hears() => {
+                return Ended::Gone(OutputEnd::Silence);
+            }
             None if deadline.is_some_and(|deadline| now >= deadline) => return Ended::TimedOut,
             _ => {}
         }
@@ -193,3 +198,6 @@ fn wait(
 pub(crate) fn is_dead(child: &OwnedFd) -> bool {
     tree::is_dead(child)
 }
+
+#[cfg(test)]
+mod tests;

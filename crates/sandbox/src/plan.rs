@@ -15,7 +15,10 @@ use std::{
 };
 
 use rustix::fs::{Access, FileType, access, fstat, stat};
-use vocab::{limits, outcome::Effect};
+use vocab::{
+    limits,
+    outcome::{Effect, Failure},
+};
 
 use crate::{Environment, Host, Lifetime, Policy};
 
@@ -81,6 +84,12 @@ impl PlanError {
     #[must_use]
     pub fn effect(&self) -> Effect {
         Effect::NotStarted
+    }
+}
+
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Self {
+        Self::not_started(error.code(), error.to_string())
     }
 }
 

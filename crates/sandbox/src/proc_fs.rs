@@ -24,6 +24,18 @@ pub(crate) struct Process {
     pub(crate) zombie: bool,
 }
 
+impl Process {
+    /// Tells whether this very process still lives.
+    pub(crate) fn is_alive(&self) -> bool {
+        is_alive(self.pid, self.started)
+    }
+}
+
+/// Tells whether the process that had `pid` since `started` still lives.
+pub(crate) fn is_alive(pid: u32, started: u64) -> bool {
+    process(pid).is_some_and(|now| now.started == started && !now.zombie)
+}
+
 /// Reads one process; none if it is gone.
 pub(crate) fn process(pid: u32) -> Option<Process> {
     // A name may hold any bytes, so the file is not always text.

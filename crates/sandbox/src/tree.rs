@@ -4,7 +4,8 @@
 //! - it was seen to belong before, by pid and start time;
 //! - it carries the claim's marker in its environment, which survives `setsid`, a second fork and the
 //!   loss of its parent;
-//! - it carries no marker (a program may clear its environment) but is in a group of the claim;
+//! - it carries no marker (a program may clear its environment) but shares a group of the claim with a
+//!   living process that belongs, so that the group's number cannot have gone to somebody else;
 //! - its parent belongs.
 //!
 //! Ending goes in rounds, because processes appear while others die: ask all politely, wait for as long
@@ -56,8 +57,17 @@ impl Claim {
         let all = proc_fs::all();
         let candidates: Vec<&Process> =
             all.iter().filter(|found| found.pid != me && found.started >= self.since).collect();
-        let mut members: BTreeSet<u32> =
-            candidates.iter().filter(|found| self.holds(found)).map(|found| found.pid).collect();
+        let (mut members, unmarked) = self.by_traces(&candidates);
+        let anchored: BTreeSet<u32> = candidates
+            .iter()
+            .filter(|found| members.contains(&found.pid))
+            .map(|found| found.group)
+            .collect();
+        // A call looks at once, before its group's number could have gone round.
+        let sure = |group| {
+            self.groups.contains(&group) && (self.call.is_some() || anchored.contains(&group))
+        };
+        members.extend(unmarked.iter().filter(|found| sure(found.group)).map(|found| found.pid));
         // A child may be listed before its parent, so one pass does not reach every generation.
         loop {
             let before = members.len();
@@ -77,16 +87,27 @@ impl Claim {
             .collect()
     }
 
-    /// Tells whether a process belongs by its own traces.
-    fn holds(&self, found: &Process) -> bool {
-        if self.roots.contains(&found.pid) || self.known.contains(&(found.pid, found.started)) {
-            return true;
+    /// Returns who belongs by traces of its own, and who has none.
+    fn by_traces<'a>(&self, candidates: &[&'a Process]) -> (BTreeSet<u32>, Vec<&'a Process>) {
+        let (mut members, mut unmarked) = (BTreeSet::new(), Vec::new());
+        for found in candidates {
+            let seen = self.known.contains(&(found.pid, found.started));
+            if seen || self.roots.contains(&found.pid) {
+                members.insert(found.pid);
+                continue;
+            }
+            let marks = proc_fs::marks(found.pid).unwrap_or_default();
+            match marks.run {
+                Some(run) if run != self.run => {}
+                Some(_) if self.call.is_some() && marks.call != self.call => {}
+                Some(_) => {
+                    members.insert(found.pid);
+                }
+                None if registry::is_direct(found.pid) => {}
+                None => unmarked.push(*found),
+            }
         }
-        let marks = proc_fs::marks(found.pid).unwrap_or_default();
-        match marks.run {
-            Some(run) => run == self.run && (self.call.is_none() || marks.call == self.call),
-            None => self.groups.contains(&found.group) && !registry::is_direct(found.pid),
-        }
+        (members, unmarked)
     }
 }
 

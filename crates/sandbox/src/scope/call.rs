@@ -193,7 +193,7 @@ fn survivor(process: &Process) -> Survivor {
 }
 
 /// Tells whether nobody is in the group any more. Its leader must have been waited for.
-fn group_is_empty(group: u32) -> bool {
+pub(super) fn group_is_empty(group: u32) -> bool {
     let group = i32::try_from(group).ok().and_then(Pid::from_raw);
     group.is_some_and(|group| test_kill_process_group(group) == Err(Errno::SRCH))
 }

@@ -45,6 +45,19 @@ fn run(policy: Policy) -> (ExitReport, String) {
     run_in(&scope(), policy)
 }
 
+/// Runs until the output so far satisfies, then cancels.
+fn run_until(policy: Policy, enough: impl Fn(&str) -> bool) -> (ExitReport, String) {
+    let (cancel, mut output) = (Cancel::new().unwrap(), Vec::new());
+    let mut sink = |bytes: &[u8]| {
+        output.extend_from_slice(bytes);
+        if !cancel.is_cancelled() && enough(&String::from_utf8_lossy(&output)) {
+            cancel.cancel();
+        }
+    };
+    let report = scope().run(&plan(policy), &mut sink, &cancel).unwrap();
+    (report, String::from_utf8(output).unwrap())
+}
+
 /// Waits until no such process lives, by handle.
 fn assert_gone(pid: u32) {
     let Some(raw) = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()) else { return };
@@ -188,27 +201,29 @@ fn a_cancelled_command_is_never_started() {
 
 #[test]
 fn cancelling_a_running_command_stops_it() {
-    let cancel = Cancel::new().unwrap();
-    let asked = cancel.clone();
-    let mut output = Vec::new();
-    let mut sink = |bytes: &[u8]| {
-        output.extend_from_slice(bytes);
-        asked.cancel();
-    };
-    let policy = bash("echo started $$; while :; do echo noise; done");
-    let report = scope().run(&plan(policy), &mut sink, &cancel).unwrap();
+    let script = "echo started $$; while :; do echo noise; done";
+    let (report, output) = run_until(bash(script), |so_far| so_far.contains("noise"));
     assert_eq!(report.status, ExitStatus::Cancelled);
     assert_eq!(report.output_end, OutputEnd::Stopped);
     assert!(report.survivors.is_empty());
-    assert!(output.starts_with(b"started"));
+    assert!(output.starts_with("started"));
 }
 
 #[test]
 fn partial_output_survives_a_timeout() {
-    let policy = bash("echo before; trap 'echo during; exit' TERM; while :; do sleep 0.01; done");
-    let (report, output) = run(policy.timeout(Duration::from_millis(300)));
+    let (report, output) = run(bash("echo before; sleep 1000").timeout(Duration::from_secs(1)));
     assert_eq!(report.status, ExitStatus::TimedOut);
-    assert_eq!(output, "before\nduring\n");
+    assert_eq!(report.status.failure().unwrap().code, "command_timed_out");
+    assert_eq!(output, "before\n");
+}
+
+#[test]
+fn what_a_command_says_while_it_is_stopped_is_kept() {
+    let script = "trap 'head -c 1000000 /dev/zero | tr \"\\0\" x; exit' TERM; echo ready; \
+                  while :; do sleep 0.01; done";
+    let (report, output) = run_until(bash(script), |so_far| so_far.contains("ready"));
+    assert_eq!(report.status, ExitStatus::Cancelled);
+    assert_eq!(output.matches('x').count(), 1_000_000);
 }
 
 #[test]
