@@ -238,5 +238,4 @@ limits! {
     UPLOAD_BYTES_MAX: u64 = 64 << 30, "bytes",
         "one upload; a disk image",
         "workspace_local::uploads_are_checked_before_they_are_published";
-        "sandbox::a_survivor_may_go_on_writing";
 }
