@@ -51,7 +51,11 @@ impl From<FileType> for Kind {
             FileType::RegularFile => Self::File,
             FileType::Directory => Self::Dir,
             FileType::Symlink => Self::Link,
-            _ => Self::Other,
+            FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => Self::Other,
         }
     }
 }
@@ -144,15 +148,19 @@ impl Dir {
     /// When it is missing, no regular file, protected, or not readable.
     pub fn open_file(&self, name: &OsStr) -> Result<OpenFile> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let fd = sys::step(&self.fd, name, flags, self.scope.mounts)?;
-        let meta = Meta::of(&fd)?;
+        let opened = match sys::step(&self.fd, name, flags, self.scope.mounts) {
+            // What `open` says of a link that it must not follow.
+            Err(Errno::LOOP) => return Err(Reason::NotARegularFile),
+            other => other?,
+        };
+        let meta = Meta::of(&opened.fd)?;
         match meta.kind {
             Kind::File => {}
             Kind::Dir => return Err(Reason::IsADirectory),
             Kind::Link | Kind::Other => return Err(Reason::NotARegularFile),
         }
-        self.scope.guarded.check_file(&meta)?;
-        Ok(OpenFile { file: File::from(fd), meta })
+        self.scope.guarded.check_file(&meta, opened.crossed)?;
+        Ok(OpenFile { file: File::from(opened.fd), meta })
     }
 
     /// Opens a directory of this directory without following links.
@@ -161,10 +169,10 @@ impl Dir {
     /// When it is missing, no directory, protected, on another mount, or not accessible.
     pub fn open_dir(&self, name: &OsStr) -> Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK;
-        let fd = sys::step(&self.fd, name, flags, self.scope.mounts)?;
-        let id = Meta::of(&fd)?.id;
-        self.scope.guarded.check_dir(id)?;
-        Ok(Self { fd, id, scope: self.scope.clone() })
+        let opened = sys::step(&self.fd, name, flags, self.scope.mounts)?;
+        let id = Meta::of(&opened.fd)?.id;
+        self.scope.guarded.check_dir(id, opened.crossed)?;
+        Ok(Self { fd: opened.fd, id, scope: self.scope.clone() })
     }
 
     /// Asks about a name of this directory without following links.
@@ -207,15 +215,15 @@ pub(crate) fn read_entries(fd: &OwnedFd, max: usize) -> Result<Vec<DirEntry>> {
             return Err(Reason::TooManyEntries);
         }
         let name = OsStr::from_bytes(name).to_owned();
-        let kind = match entry.file_type() {
+        let mut kind = entry.file_type().into();
+        if entry.file_type() == FileType::Unknown {
             // Some file systems do not say.
-            FileType::Unknown => match rustix::fs::statat(fd, &name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => Meta::from_stat(&stat).kind,
+            match rustix::fs::statat(fd, &name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => kind = Meta::from_stat(&stat).kind,
                 Err(Errno::NOENT) => continue,
                 Err(error) => return Err(error.into()),
-            },
-            known => known.into(),
-        };
+            }
+        }
         found.push(DirEntry { name, kind });
     }
     found.sort_unstable_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));

@@ -192,9 +192,10 @@ impl ConfineError {
 impl From<ConfineError> for Failure {
     fn from(error: ConfineError) -> Self {
         // A refused text already names itself.
-        let message = match &error.reason {
-            Reason::Text(text) => text.to_string(),
-            _ => error.to_string(),
+        let message = if let Reason::Text(text) = &error.reason {
+            text.to_string()
+        } else {
+            error.to_string()
         };
         let failure = Self::new(error.code(), error.effect, message);
         match error.hint() {

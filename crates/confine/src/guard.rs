@@ -2,8 +2,9 @@
 //! hard link, or mounted somewhere else.
 //!
 //! Things are compared by device and inode, never by path. What is protected is looked up anew, so a
-//! directory made later is covered. The inodes *inside* protected directories are kept for a moment,
-//! because every file with several names has to be compared with them.
+//! directory made later is covered. What lies inside a protected directory is reached through it, or
+//! as another name of a file, or by a mount: only for the latter two its inodes are collected, and
+//! kept for a moment.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -94,39 +95,40 @@ impl Guarded {
         }
     }
 
-    /// Refuses a directory that is protected or lies inside a protected one.
-    pub(crate) fn check_dir(&self, id: FileId) -> Result<()> {
+    /// Refuses a protected directory. One that is mounted where it was found may also be the inside
+    /// of a protected one; any other was reached through what it lies in.
+    pub(crate) fn check_dir(&self, id: FileId, crossed: bool) -> Result<()> {
         if self.0.paths.is_empty() {
             return Ok(());
         }
-        if self.paths().ids.contains(&id) || self.is_inside(id) {
+        let inside = || self.with_inside(|inside| inside.ids.contains(&id));
+        if self.paths().ids.contains(&id) || (crossed && inside()) {
             return Err(Reason::Protected);
         }
         Ok(())
     }
 
-    /// Refuses a file that is protected, or another name of a protected one.
-    pub(crate) fn check_file(&self, meta: &Meta) -> Result<()> {
+    /// Refuses a protected file, and one with several names if one of them is protected.
+    pub(crate) fn check_file(&self, meta: &Meta, crossed: bool) -> Result<()> {
         if self.0.paths.is_empty() {
             return Ok(());
         }
-        if self.paths().ids.contains(&meta.id) || self.is_inside(meta.id) {
-            return Err(Reason::Protected);
-        }
-        // With one name only it cannot also have one of ours.
-        if meta.links > 1 && self.overflows_on(meta.id.dev) {
-            return Err(Reason::Protected);
-        }
-        Ok(())
+        self.check_dir(meta.id, crossed)?;
+        let several = meta.links > 1 && meta.kind != Kind::Dir;
+        let closed = |inside: &Inside| {
+            let unknown = inside.overflow && inside.devices.contains(&meta.id.dev);
+            unknown || inside.ids.contains(&meta.id)
+        };
+        if several && self.with_inside(closed) { Err(Reason::Protected) } else { Ok(()) }
     }
 
     /// Does what [`Guarded::check_file`] does, and first looks again at what lies inside the
     /// protected directories if the file has several names.
-    pub(crate) fn check_file_now(&self, meta: &Meta) -> Result<()> {
+    pub(crate) fn check_file_now(&self, meta: &Meta, crossed: bool) -> Result<()> {
         if meta.links > 1 && meta.kind != Kind::Dir {
             self.seen().inside.fresh_until = None;
         }
-        self.check_file(meta)
+        self.check_file(meta, crossed)
     }
 
     /// Refuses to make a name that would be, or lead to, a protected path.
@@ -176,14 +178,6 @@ impl Guarded {
             }
         }
         found
-    }
-
-    fn is_inside(&self, id: FileId) -> bool {
-        self.with_inside(|inside| inside.ids.contains(&id))
-    }
-
-    fn overflows_on(&self, dev: u64) -> bool {
-        self.with_inside(|inside| inside.overflow && inside.devices.contains(&dev))
     }
 
     fn with_inside<T>(&self, ask: impl FnOnce(&Inside) -> T) -> T {
@@ -263,3 +257,6 @@ impl Guarded {
 fn id_of(path: &Path) -> Result<FileId> {
     Ok(Meta::from_stat(&rustix::fs::stat(path)?).id)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 //!
 //! The promise: every component was beneath the root when it was opened, it was reached by handle,
 //! and never through a link that was not resolved here. Who may do something is not decided here,
-//! only where; nothing here is asynchronous; and no path leaves this crate.
+//! only where; nothing here is asynchronous; and no path of a file leaves this crate.
 
 mod dir;
 mod error;

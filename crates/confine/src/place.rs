@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use vocab::path::WorkspacePath;
+use vocab::{limits::PATH_RETRIES_MAX, path::WorkspacePath};
 
 use crate::{
     dir::{Dir, Kind, Meta, OpenFile},
@@ -73,12 +73,19 @@ impl Place {
     /// Waits for this file's lane, then finds the place anew: what happened meanwhile is seen.
     ///
     /// # Errors
-    /// When too many wait already, or the place is gone.
+    /// When too many wait already, or the place is gone or leads to another file every time.
     pub fn enter(self) -> Result<(Self, Guard), ConfineError> {
-        let key = self.lane();
-        let ticket = lane::register(key).map_err(|reason| self.error(reason))?;
-        let guard = ticket.wait();
-        Ok((self.root.locate(&self.path)?, guard))
+        let mut place = self;
+        for _ in 0..PATH_RETRIES_MAX {
+            let key = place.lane();
+            let ticket = lane::register(key.clone()).map_err(|reason| place.error(reason))?;
+            let guard = ticket.wait();
+            place = place.root.locate(&place.path)?;
+            if place.lane() == key {
+                return Ok((place, guard));
+            }
+        }
+        Err(place.error(Reason::Busy))
     }
 
     /// Opens the file as it is now, for reading.
@@ -90,7 +97,7 @@ impl Place {
         self.dir
             .open_file(&self.name)
             .and_then(|opened| {
-                self.dir.scope.guarded.check_file_now(&opened.meta)?;
+                self.dir.scope.guarded.check_file_now(&opened.meta, false)?;
                 Ok(opened)
             })
             .map_err(|reason| self.error(reason))

@@ -281,7 +281,7 @@ pub(crate) fn open_end(walked: &Walked) -> Result<OpenFile> {
         End::Entry { meta, .. } if meta.kind != Kind::File => Err(Reason::NotARegularFile),
         End::Entry { name, .. } => {
             let opened = walked.top().open_file(name).map_err(swapped)?;
-            walked.top().scope.guarded.check_file_now(&opened.meta)?;
+            walked.top().scope.guarded.check_file_now(&opened.meta, false)?;
             Ok(opened)
         }
     }
@@ -289,13 +289,8 @@ pub(crate) fn open_end(walked: &Walked) -> Result<OpenFile> {
 
 /// A regular file a moment ago: whatever else is there now was put there meanwhile.
 fn swapped(reason: Reason) -> Reason {
-    match reason {
-        Reason::TooManyLinks
-        | Reason::NotFound
-        | Reason::IsADirectory
-        | Reason::NotARegularFile => Reason::Busy,
-        other => other,
-    }
+    let gone = matches!(reason, Reason::NotFound | Reason::IsADirectory | Reason::NotARegularFile);
+    if gone { Reason::Busy } else { reason }
 }
 
 fn meta_of(walked: &Walked) -> Result<Meta> {

@@ -17,32 +17,42 @@ use rustix::{
 /// Whether `openat2` is there. Old kernels and some container filters hide it.
 static OPENAT2: AtomicBool = AtomicBool::new(true);
 
+/// A name that was opened.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) fd: OwnedFd,
+    /// Whether something is mounted there.
+    pub(crate) crossed: bool,
+}
+
 /// Opens one name in a directory without following it. `mounts` allows that it is a mount point.
 pub(crate) fn step(
     dir: impl AsFd,
     name: &OsStr,
     flags: OFlags,
     mounts: bool,
-) -> Result<OwnedFd, Errno> {
+) -> Result<Opened, Errno> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     if OPENAT2.load(Ordering::Relaxed) {
-        let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        if !mounts {
-            resolve |= ResolveFlags::NO_XDEV;
-        }
-        match rustix::fs::openat2(&dir, name, flags, Mode::empty(), resolve) {
-            // A filter answers EPERM for every call; a file that denies access answers EACCES, or
-            // EPERM again below, where it is reported.
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let within = resolve | ResolveFlags::NO_XDEV;
+        match rustix::fs::openat2(&dir, name, flags, Mode::empty(), within) {
             Err(Errno::NOSYS) => OPENAT2.store(false, Ordering::Relaxed),
+            // A container's filter answers so for every call; the plain call below tells.
             Err(Errno::PERM) => {}
-            other => return other,
+            Err(Errno::XDEV) if mounts => {
+                let fd = rustix::fs::openat2(&dir, name, flags, Mode::empty(), resolve)?;
+                return Ok(Opened { fd, crossed: true });
+            }
+            other => return other.map(|fd| Opened { fd, crossed: false }),
         }
     }
-    let opened = rustix::fs::openat(&dir, name, flags, Mode::empty())?;
-    if !mounts && mount_of(dir.as_fd())? != mount_of(opened.as_fd())? {
+    let fd = rustix::fs::openat(&dir, name, flags, Mode::empty())?;
+    let crossed = mount_of(dir.as_fd())? != mount_of(fd.as_fd())?;
+    if crossed && !mounts {
         return Err(Errno::XDEV);
     }
-    Ok(opened)
+    Ok(Opened { fd, crossed })
 }
 
 #[cfg(test)]

@@ -287,14 +287,19 @@ impl<'a> Shared<'a> {
     }
 
     fn count(&self, reason: &Reason) {
-        let counter = match reason {
-            Reason::Protected => &self.protected,
-            Reason::OtherMount => &self.other_mount,
-            Reason::TooManyEntries => &self.oversized,
-            // Removed or replaced since its name was read: as if it had never been met.
-            Reason::NotFound | Reason::NotADirectory | Reason::TooManyLinks => return,
-            _ => &self.unreadable,
-        };
+        // Removed or replaced since its name was read: as if it had never been met.
+        if matches!(reason, Reason::NotFound | Reason::NotADirectory | Reason::TooManyLinks) {
+            return;
+        }
+        let known = [
+            (Reason::Protected, &self.protected),
+            (Reason::OtherMount, &self.other_mount),
+            (Reason::TooManyEntries, &self.oversized),
+        ];
+        let counter = known
+            .into_iter()
+            .find_map(|(known, counter)| (known == *reason).then_some(counter))
+            .unwrap_or(&self.unreadable);
         counter.fetch_add(1, Ordering::Relaxed);
     }
 

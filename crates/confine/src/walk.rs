@@ -19,7 +19,7 @@ use crate::{
     error::{ConfineError, Reason, Result},
     escape::{self, Target},
     root::{Base, Root},
-    sys,
+    sys::{self, Opened},
 };
 
 /// What to do with a link in the last place.
@@ -77,7 +77,9 @@ pub(crate) struct Walker<'a> {
     pub(crate) missing: Missing,
     chain: Vec<Step>,
     pending: Vec<Component>,
-    entered: Vec<FileId>,
+    entered: Vec<(FileId, bool)>,
+    /// Whether the last thing found is mounted there.
+    crossed: bool,
     links: usize,
     /// Directories made so far.
     pub(crate) created: usize,
@@ -95,6 +97,7 @@ impl<'a> Walker<'a> {
             chain: vec![Step { name: OsString::new(), dir: Arc::clone(&base.dir) }],
             pending,
             entered: Vec::new(),
+            crossed: false,
             links: 0,
             created: 0,
         })
@@ -133,11 +136,12 @@ impl<'a> Walker<'a> {
             Err(Errno::NOENT) if self.pending.is_empty() => return Ok(End::Missing { name }),
             other => other,
         };
-        let fd = found?;
+        let Opened { fd, crossed } = found?;
+        self.crossed = crossed;
         let meta = Meta::of(&fd)?;
         match meta.kind {
             Kind::Dir => {
-                self.entered.push(meta.id);
+                self.entered.push((meta.id, crossed));
                 let dir = Dir { fd, id: meta.id, scope: top.scope.clone() };
                 self.chain.push(Step { name, dir: Arc::new(dir) });
                 Ok(End::Dir)
@@ -180,12 +184,12 @@ impl<'a> Walker<'a> {
     fn check(&self, end: &End) -> Result<()> {
         let guarded = &self.base.dir.scope.guarded;
         guarded.refresh();
-        for id in &self.entered {
-            guarded.check_dir(*id)?;
+        for (id, crossed) in &self.entered {
+            guarded.check_dir(*id, *crossed)?;
         }
         match end {
             End::Dir => Ok(()),
-            End::Entry { meta, .. } => guarded.check_file_now(meta),
+            End::Entry { meta, .. } => guarded.check_file_now(meta, self.crossed),
             End::Missing { name } => {
                 guarded.check_birth(self.chain[self.chain.len() - 1].dir.id, name)
             }

@@ -146,6 +146,14 @@ impl WorkspacePath {
         components.push(Component::Name(name.to_owned()));
         check(self.root, components)
     }
+
+    /// Returns the path of something below this directory, from a walk that began here.
+    ///
+    /// # Errors
+    /// When `below` holds anything but names, or the path grows too long.
+    pub fn join(&self, below: &std::path::Path) -> Result<Self, PathError> {
+        below.iter().try_fold(self.clone(), |path, name| path.child(name))
+    }
 }
 
 impl std::fmt::Display for WorkspacePath {

@@ -41,7 +41,7 @@ impl<T, W> Node<T, W> {
         let mut state = self.state();
         match std::mem::replace(&mut *state, State::Running) {
             State::Waiting(work) => Some(work),
-            other => {
+            other @ (State::Running | State::Done(_)) => {
                 *state = other;
                 None
             }
