@@ -152,7 +152,7 @@ limits! {
         "sandbox::no_more_pipes_are_drained_than_the_limit";
     CHILD_DRAIN_PAUSE_MS: u64 = 10, "ms",
         "pause between reads of what nobody wants; bounds a chatty survivor to a few MB/s",
-        "sandbox::a_chatty_survivor_does_not_hold_the_call";
+        "sandbox::a_survivor_may_go_on_writing";
     // workspace-local: calls, searches, transfers
     POOL_QUEUE_MAX: usize = 1_024, "tasks",
         "calls waiting for a thread; beyond it they are refused before they start",

@@ -10,7 +10,7 @@ use std::{
 };
 
 use sandbox::Environment;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use vocab::{
     ids::{CallId, RunId},
@@ -128,5 +128,5 @@ impl Bench {
 }
 
 pub(crate) fn details(outcome: &Outcome) -> Value {
-    outcome.details.clone().unwrap_or_else(|| json!(null))
+    outcome.details.clone().unwrap_or(Value::Null)
 }

@@ -1,5 +1,3 @@
-#![expect(clippy::disallowed_methods, reason = "tests arrange and look at real files")]
-
 use crate::bench::{Bench, details};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
