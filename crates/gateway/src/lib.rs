@@ -11,6 +11,7 @@ pub mod listen;
 pub mod mount;
 pub mod perimeter;
 pub mod refuse;
+pub mod routes;
 pub mod sse;
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use hyper::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use vocab::limits;
 
 use crate::{
@@ -43,6 +44,8 @@ pub struct Ask {
     pub headers: HeaderMap,
     /// The body; empty for methods that have none.
     pub body: Bytes,
+    /// Fires when the doors close; streams that never end by themselves end with it.
+    pub closing: CancellationToken,
 }
 
 impl Ask {
@@ -152,9 +155,14 @@ impl Front {
     }
 
     /// Answers one request. It always has an answer, also when a handler panics.
-    pub async fn answer(&self, request: Request<Incoming>, peer: &Peer) -> Response<Body> {
+    pub async fn answer(
+        &self,
+        request: Request<Incoming>,
+        peer: &Peer,
+        closing: &CancellationToken,
+    ) -> Response<Body> {
         let headers = request.headers().clone();
-        let answered = AssertUnwindSafe(self.pass(request, peer)).catch_unwind().await;
+        let answered = AssertUnwindSafe(self.pass(request, peer, closing)).catch_unwind().await;
         let mut response = match answered {
             Ok(Ok(response)) => response,
             Ok(Err(refused)) => refused.into_response(),
@@ -172,6 +180,7 @@ impl Front {
         &self,
         request: Request<Incoming>,
         peer: &Peer,
+        closing: &CancellationToken,
     ) -> Result<Response<Body>, Refused> {
         let (head, body) = request.into_parts();
         if let Some(response) = self.perimeter.preflight(&head, peer)? {
@@ -187,7 +196,8 @@ impl Front {
             Method::Get | Method::Delete => Bytes::new(),
         };
         let query = head.uri.query().unwrap_or_default().to_owned();
-        let ask = Ask { caller, parameter, query, headers: head.headers, body };
+        let closing = closing.clone();
+        let ask = Ask { caller, parameter, query, headers: head.headers, body, closing };
         (self.handler)(route.endpoint, ask).await.map(Reply::into_response)
     }
 

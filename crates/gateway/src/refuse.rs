@@ -50,6 +50,13 @@ impl Refused {
         self
     }
 
+    /// Names what an ambiguous name could mean.
+    #[must_use]
+    pub fn meaning(mut self, candidates: Vec<String>) -> Self {
+        self.problem.candidates = candidates;
+        self
+    }
+
     /// Names the methods that would have been allowed.
     #[must_use]
     pub fn allowing(mut self, methods: String) -> Self {

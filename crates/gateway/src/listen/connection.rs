@@ -62,10 +62,10 @@ pub(crate) async fn serve(
 ) {
     let unread = AtomicBool::new(false);
     let answer = service_fn(|request: Request<Incoming>| {
-        let (front, peer, unread) = (&front, &peer, &unread);
+        let (front, peer, unread, closing) = (&front, &peer, &unread, &closing);
         async move {
             let has_body = !request.body().is_end_stream();
-            let response = front.answer(request, peer).await;
+            let response = front.answer(request, peer, closing).await;
             unread.fetch_or(has_body && !response.status().is_success(), Ordering::Relaxed);
             Ok::<_, Infallible>(response)
         }

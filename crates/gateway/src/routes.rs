@@ -1,0 +1,117 @@
+//! The handlers: each decodes, calls and encodes. A row of the table without a handler does not
+//! compile, since the match below has no other arm.
+//!
+//! Rules are not here; they belong to the daemon and the sessions.
+
+use std::sync::{Arc, OnceLock};
+
+use ::daemon::{caller::Caller, host::Daemon};
+use ::sessions::sessions::Sessions;
+use api::{daemon::Registration, routes::Endpoint};
+use store::Resolved;
+use tokio_util::sync::CancellationToken;
+use vocab::{ids::SessionId, outcome::Failure};
+
+use crate::{
+    mount::{Ask, Handler, Reply},
+    refuse::Refused,
+};
+
+mod agent;
+mod chat;
+mod content;
+mod daemon;
+mod events;
+mod secrets;
+mod sessions;
+
+/// Where the daemon is, told once its doors are open.
+#[derive(Debug, Clone, Default)]
+pub struct About(Arc<OnceLock<Registration>>);
+
+impl About {
+    /// Tells where it is; the first word stands.
+    pub fn set(&self, registration: Registration) {
+        self.0.set(registration).ok();
+    }
+
+    /// Returns what was told.
+    #[must_use]
+    pub fn get(&self) -> Option<&Registration> {
+        self.0.get()
+    }
+}
+
+/// What handlers call.
+#[derive(Debug, Clone)]
+pub struct Services {
+    /// The host.
+    pub daemon: Arc<Daemon>,
+    /// Its tenant.
+    pub sessions: Arc<Sessions>,
+    /// Where it is.
+    pub about: About,
+    /// Fires when a caller asks it to stop.
+    pub stop: CancellationToken,
+}
+
+/// Builds the handlers as one function.
+#[must_use]
+pub fn handler(services: Services) -> Handler {
+    let services = Arc::new(services);
+    Arc::new(move |endpoint, ask| {
+        let services = Arc::clone(&services);
+        Box::pin(async move { answer(&services, endpoint, ask).await })
+    })
+}
+
+/// The table's other half.
+async fn answer(services: &Services, endpoint: Endpoint, ask: Ask) -> Result<Reply, Refused> {
+    match endpoint {
+        Endpoint::Handshake => daemon::handshake(services, &ask),
+        Endpoint::AgentRun => Box::pin(agent::run(services, ask)).await,
+        Endpoint::AgentStream => agent::stream(services, &ask).await,
+        Endpoint::AgentAbort => agent::abort(services, &ask).await,
+        Endpoint::AgentAnswer => agent::answer(services, &ask).await,
+        Endpoint::Chat => Box::pin(chat::run(services, ask)).await,
+        Endpoint::ChatStream => chat::stream(services, &ask).await,
+        Endpoint::SessionList => sessions::list(services, &ask).await,
+        Endpoint::SessionCreate => sessions::create(services, &ask).await,
+        Endpoint::SessionShow => sessions::show(services, &ask).await,
+        Endpoint::SessionDelete => sessions::delete(services, &ask).await,
+        Endpoint::SessionMessages => sessions::messages(services, &ask).await,
+        Endpoint::Events => events::follow(services, &ask).await,
+        Endpoint::SecretHas => secrets::has(services, &ask),
+        Endpoint::SecretSet => secrets::set(services, &ask),
+        Endpoint::SecretDelete => secrets::delete(services, &ask),
+        Endpoint::DaemonStatus => daemon::status(services).await,
+        Endpoint::DaemonStop => daemon::stop(services, &ask),
+    }
+}
+
+/// Finds the session that a text means: its id, or what is unique of it.
+async fn session_of(
+    services: &Services,
+    caller: &Caller,
+    text: &str,
+) -> Result<SessionId, Refused> {
+    if let Ok(id) = text.parse() {
+        return Ok(id);
+    }
+    match services.sessions.resolve(caller, text).await? {
+        Resolved::One(row) => Ok(row.id),
+        Resolved::None => {
+            let shown: String = text.chars().take(80).collect();
+            let failure =
+                Failure::not_started("session_not_found", format!("there is no session {shown:?}"));
+            Err(failure.with_hint("stead sessions list shows what there is").into())
+        }
+        Resolved::Many(rows) => {
+            let refused = Refused::new("ambiguous", "several sessions match");
+            Err(refused.meaning(rows.iter().map(|row| row.id.to_string()).collect()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

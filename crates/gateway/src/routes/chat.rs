@@ -1,0 +1,151 @@
+//! The AI SDK's default requests, so that `useChat` works as it is: no frame of ours, and the chat's id
+//! names a session.
+//!
+//! A request whose last message is the assistant's carries a person's answers to approvals: the SDK
+//! sends it once all of them are given. The answers are stored, and the stream goes on where the
+//! client's message stands. Regenerating is not offered.
+
+use api::chat::{ChatMessage, ChatRequest};
+use daemon::caller::Caller;
+use serde_json::Value;
+use sessions::{
+    live::{Content, Next},
+    models::Keys,
+    start::Start,
+};
+use vocab::{
+    ids::{BlockId, RunId, SessionId},
+    live::{Chunk, Position, Told},
+    message::{Answer, RunState},
+};
+
+use crate::{
+    mount::{Ask, Reply},
+    refuse::Refused,
+    routes::{Services, agent, content},
+};
+
+/// `POST /chat`
+pub(super) async fn run(services: &Services, ask: Ask) -> Result<Reply, Refused> {
+    let request: ChatRequest = ask.json()?;
+    if request.trigger.as_deref() == Some("regenerate-message") {
+        return Err(Refused::new("regenerate_unsupported", "an answer cannot be made again")
+            .at("trigger")
+            .with_hint("send the message once more"));
+    }
+    let caller = &ask.caller;
+    let session = find(services, caller, &request.id).await?;
+    match (request.messages.last(), session) {
+        (Some(last), Some(session)) if last.role == "assistant" => {
+            approve(services, caller, &session, last).await
+        }
+        (Some(last), session) if last.role == "user" => {
+            let parts = content::of_chat(last, request.messages.len() - 1)?;
+            let alias = session.is_none().then(|| request.id.clone());
+            let start = Start { session, alias, parts, interactive: true, ..Start::default() };
+            let started = services.sessions.start(caller, start).await?;
+            let reader = agent::from_the_start(services, caller, &started).await?;
+            Ok(agent::reply(&started.session, reader, None))
+        }
+        _ => Err(Refused::new("invalid_field", "the last message must be a user's").at("messages")),
+    }
+}
+
+/// `GET /chat/{chat}/stream`
+pub(super) async fn stream(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let Some(session) = find(services, &ask.caller, &ask.parameter).await? else {
+        return Ok(Reply::Nothing);
+    };
+    let (_, run) = services.sessions.show(&ask.caller, &session).await?;
+    if !run.is_some_and(|run| matches!(run.state, RunState::Running)) {
+        return Ok(Reply::Nothing);
+    }
+    match services.sessions.stream(&ask.caller, &session, agent::position(ask)).await {
+        Ok(reader) => Ok(agent::reply(&session, reader, None)),
+        // It ended between the two looks.
+        Err(failure) if failure.code == "no_live_run" => Ok(Reply::Nothing),
+        Err(failure) => Err(failure.into()),
+    }
+}
+
+/// Finds the session of a chat. A chat may also be named by the session's own id.
+async fn find(
+    services: &Services,
+    caller: &Caller,
+    chat: &str,
+) -> Result<Option<SessionId>, Refused> {
+    let max = vocab::limits::PATH_PARAMETER_BYTES_MAX;
+    if chat.is_empty() || chat.len() > max {
+        let text = format!("a chat's id has 1 to {max} bytes");
+        return Err(Refused::new("invalid_field", text).at("id"));
+    }
+    match chat.parse() {
+        Ok(session) => Ok(Some(session)),
+        Err(_) => Ok(services.sessions.of_chat(caller, chat).await?),
+    }
+}
+
+/// Stores the answers that a message carries, and streams how the run goes on.
+async fn approve(
+    services: &Services,
+    caller: &Caller,
+    session: &SessionId,
+    message: &ChatMessage,
+) -> Result<Reply, Refused> {
+    let before = standing(services, caller, session).await?;
+    let mut given = 0;
+    for (block, answer) in message.parts.iter().filter_map(answer_of) {
+        let answer = (answer, Keys::default());
+        match services.sessions.answer(caller, session, &block, answer).await {
+            Ok(_) => given += 1,
+            // The SDK repeats what was answered before.
+            Err(failure) if failure.code == "already_answered" => {}
+            Err(failure) => return Err(failure.into()),
+        }
+    }
+    if given == 0 {
+        let text = "the assistant's message answers nothing that a run waits for";
+        return Err(Refused::new("invalid_field", text).at("messages").about(session.as_str()));
+    }
+    let reader = services.sessions.stream(caller, session, before).await?;
+    Ok(agent::reply(session, reader, None))
+}
+
+/// Reads the answer that a tool part carries.
+fn answer_of(part: &Value) -> Option<(BlockId, Answer)> {
+    if part.get("state")?.as_str()? != "approval-responded" {
+        return None;
+    }
+    let approval = part.get("approval")?;
+    let block = approval.get("id")?.as_str()?.parse().ok()?;
+    let approved = approval.get("approved")?.as_bool()?;
+    let reason = approval.get("reason").and_then(Value::as_str).map(str::to_owned);
+    Some((block, Answer { approved, reason }))
+}
+
+/// Returns where a client stands that has read a parked run to its end, the finish not counted: the run
+/// takes it back when it goes on. From the start when the run is not parked.
+async fn standing(
+    services: &Services,
+    caller: &Caller,
+    session: &SessionId,
+) -> Result<Option<(RunId, Position)>, Refused> {
+    let (_, run) = services.sessions.show(caller, session).await?;
+    let Some(run) = run else { return Ok(None) };
+    if !matches!(run.state, RunState::Parked { .. }) {
+        return Ok(Some((run.id, Position::default())));
+    }
+    let start = Some((run.id.clone(), Position::default()));
+    let mut reader = services.sessions.stream(caller, session, start).await?;
+    let mut at = Position::default();
+    while let Next::Frame(frame) = reader.next().await {
+        match &frame.content {
+            Content::Piece(piece) => match &piece.told {
+                Told::Chunk(Chunk::Finish { .. }) => break,
+                _ => at = piece.after,
+            },
+            Content::Progress { .. } => {}
+        }
+    }
+    Ok(Some((run.id, at)))
+}
