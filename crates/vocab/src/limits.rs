@@ -379,7 +379,6 @@ limits! {
         "how often old facts are pruned; they age in days",
         "cli::a_daemon_serves_and_drains";
 
-        "sandbox::a_survivor_may_go_on_writing";
     // workspace-local: calls, searches, transfers
     POOL_QUEUE_MAX: usize = 1_024, "tasks",
         "calls waiting for a thread; beyond it they are refused before they start",
@@ -465,6 +464,7 @@ limits! {
     UPLOAD_BYTES_MAX: u64 = 64 << 30, "bytes",
         "one upload; a disk image",
         "workspace_local::uploads_are_checked_before_they_are_published";
+
     // provider
     SSE_LINE_BYTES_MAX: usize = 4 << 20, "bytes",
         "a line of a vendor's stream; the largest known hold a whole encrypted thought",
