@@ -452,8 +452,8 @@ limits! {
     RECENT_CALLS_MAX: usize = 64, "calls",
         "changes remembered by their key, so that a repeated one is not done twice",
         "workspace_local::two_calls_with_one_key_are_one_call";
-    READDIR_ENTRIES_MAX: usize = 100_000, "entries",
-        "entries of a primitive listing; about 10 MB on a wire",
+    READDIR_ENTRIES_MAX: usize = 50_000, "entries",
+        "entries of a primitive listing; about 5 MB on a wire",
         "workspace_local::a_listing_beyond_its_bound_is_refused";
     TRANSFER_PIECE_BYTES: usize = 256 * 1024, "bytes",
         "a piece of a download; few enough hops, little memory",

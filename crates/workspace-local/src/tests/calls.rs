@@ -140,6 +140,25 @@ async fn a_closed_workspace_refuses_and_keeps_nothing() {
     bench.refused_before("read", json!({"path": "a"}), "workspace_closed").await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_ends_what_runs() {
+    let mut bench = Bench::new();
+    let command = json!({"command": "touch begun; exec sleep 600"});
+    let call = bench.workspace.call(bench.prepared("bash", command), bench.context());
+    let call = tokio::spawn(call);
+    let what = workspace::primitive::ExecRequest {
+        command: "touch also; exec sleep 600".into(),
+        timeout_ms: 600_000,
+    };
+    let exec = tokio::spawn(bench.workspace.exec().unwrap().exec(bench.at("."), what));
+    while !(bench.root().join("begun").exists() && bench.root().join("also").exists()) {
+        tokio::task::yield_now().await;
+    }
+    bench.owner.take().unwrap().close().await;
+    assert_eq!(call.await.unwrap().failure.unwrap().code, "killed_by_signal");
+    assert!(exec.await.unwrap().unwrap().signal.is_some());
+}
+
 #[test]
 fn an_id_is_derived_from_machine_and_root() {
     let bench = Bench::new();
