@@ -156,5 +156,5 @@ fn open(paths: &Paths, clock: Clock, path: PathBuf) -> Result<Box<dyn OwnedWorks
     if let Some(seconds) = run.bash_timeout_seconds {
         options.programs.timeout_ms_default = u64::from(seconds) * 1000;
     }
-    Ok(workspace_local::open(options)?)
+    Ok(LocalWorkspace::open(options)?)
 }

@@ -86,10 +86,12 @@ fn file_of(dir: &std::path::Path, name: &str) -> Result<PathBuf, Failure> {
 }
 
 fn io_failure(error: &io::Error) -> Failure {
-    let code = match error.kind() {
-        io::ErrorKind::StorageFull => "disk_full",
-        io::ErrorKind::PermissionDenied => "state_refused",
-        _ => "state_io",
+    let code = if error.kind() == io::ErrorKind::StorageFull {
+        "disk_full"
+    } else if error.kind() == io::ErrorKind::PermissionDenied {
+        "state_refused"
+    } else {
+        "state_io"
     };
     Failure::new(code, Effect::NotStarted, format!("the key store: {error}"))
 }

@@ -3,8 +3,25 @@
 //! A provider sees a prompt and answers with deltas. It never sees a path, a session or a tool's code,
 //! never retries, and never turns to another provider by itself.
 
+pub mod arguments;
+pub mod catalog;
 pub mod delta;
+pub mod local;
+pub mod models;
 pub mod prompt;
+pub mod resolve;
 pub mod script;
 pub mod scripted;
 pub mod seam;
+pub mod sse;
+pub mod timeouts;
+
+mod anthropic;
+mod blocks;
+mod client;
+mod exchange;
+#[cfg(test)]
+mod goldens;
+mod openai_chat;
+mod refusal;
+mod transcript;

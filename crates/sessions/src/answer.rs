@@ -62,7 +62,8 @@ impl Sessions {
             let goes_on = asked.answer.is_some() && all_answered(&run.state);
             let run_id = run.id.clone();
             self.remember_keys(&run_id, keys);
-            let mut transcript = Transcript { session: session.clone(), messages: stored.messages, run };
+            let mut transcript =
+                Transcript { session: session.clone(), messages: stored.messages, run };
             if !goes_on {
                 let entry = agent::answer::answer(&transcript, block, answer)?;
                 self.append_entry(transcript.clone(), entry.clone()).await?;

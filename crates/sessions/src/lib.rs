@@ -8,5 +8,6 @@ pub mod journal;
 pub mod live;
 pub mod models;
 pub mod runs;
+pub mod said;
 pub mod sessions;
 pub mod start;

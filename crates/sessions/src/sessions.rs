@@ -276,12 +276,13 @@ impl Sessions {
     }
 
     pub(crate) async fn row(&self, session: &SessionId) -> Result<SessionRow, Failure> {
-        self.store.session(session).await.map_err(|error| match error {
-            StoreError::NotFound { .. } => {
+        self.store.session(session).await.map_err(|error| {
+            if matches!(error, StoreError::NotFound { .. }) {
                 Failure::not_started("session_not_found", format!("there is no session {session}"))
                     .with_hint("stead sessions list shows what there is")
+            } else {
+                error.into()
             }
-            other => other.into(),
         })
     }
 

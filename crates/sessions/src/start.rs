@@ -16,10 +16,7 @@ use store::{Batch, Change, Durability, NewSession, SessionRow};
 use vocab::{
     fact::{RunFact, SessionFact},
     ids::{MessageId, RunId, SessionId},
-    limits::{
-        IDEMPOTENCY_KEY_BYTES_MAX, TITLE_CHARS_MAX, USER_FILE_BYTES_MAX, USER_PARTS_MAX,
-        USER_TEXT_BYTES_MAX,
-    },
+    limits::IDEMPOTENCY_KEY_BYTES_MAX,
     live::{Chunk, Log},
     message::{Message, Mode, Part, Role, Run, RunState},
     outcome::Failure,
@@ -31,6 +28,7 @@ use crate::{
     live::Live,
     models::{Chosen, Keys, Wanted},
     runs::Reservation,
+    said,
     sessions::Sessions,
 };
 
@@ -82,12 +80,10 @@ impl Sessions {
         start: Start,
     ) -> BoxFuture<'a, Result<Started, Failure>> {
         Box::pin(async move {
-            check_bounds(&start)?;
+            said::check(&start.parts)?;
             let scope = format!("run/{:?}", caller.kind());
-            if let Some(token) = &start.idempotency_key {
-                if let Some(known) = self.started_before(&scope, token).await? {
-                    return Ok(known);
-                }
+            if let Some(known) = self.started_before(&scope, &start).await? {
+                return Ok(known);
             }
             let session = start.session.clone().unwrap_or_else(SessionId::generate);
             let mut reservation = self.runs.reserve(&session)?;
@@ -95,64 +91,48 @@ impl Sessions {
                 Some(_) => Some(self.row(&session).await?),
                 None => None,
             };
-            if let Some(parked) = row.as_ref().and_then(|row| row.run.as_ref()) {
-                if parked.phase == store::Phase::Parked {
-                    return Err(parked_failure(&session));
-                }
+            let last = row.as_ref().and_then(|row| row.run.as_ref());
+            if last.is_some_and(|run| run.phase == store::Phase::Parked) {
+                return Err(parked_failure(&session));
             }
             let mut wanted = start.wanted.clone();
             wanted.sticky = row.as_ref().and_then(|row| row.model.clone());
             let chosen = self.models.choose(&wanted, &start.keys).await?;
-            let new = match &row {
-                Some(_) => None,
-                None => Some(self.new_session(&session, &start, &chosen)?),
-            };
-            let cwd = match (&row, &new) {
-                (Some(row), _) => row.place.cwd.clone(),
-                (None, new) => new.as_ref().and_then(|new| new.cwd.clone()),
-            };
-            let workspace = self.open(cwd.as_deref()).await?;
-            let begun = Begun::new(self, &session, &start, &row, &chosen);
-            let batch = self.batch_of(&begun, new, &start, &row, &scope);
+            let begun = Begun::new(self, session, row, &start, &chosen)?;
+            let workspace = self.open(begun.cwd()).await?;
+            let batch = self.batch_of(&begun, &start, &scope);
             let appended = self.store.append(batch).await?;
             self.remember_keys(&begun.run.id, start.keys);
-            let transcript = self.transcript_of(&session, &begun, row.is_some()).await?;
+            let transcript = self.transcript_of(&begun).await?;
             let started =
-                Started { session, run: begun.run.id.clone(), message: begun.run.message.clone() };
+                Started { session: begun.session, run: begun.run.id, message: begun.run.message };
             self.launch(&mut reservation, transcript, chosen, workspace)(reservation);
             self.hub.tell(appended.events);
             Ok(started)
         })
     }
 
-    async fn started_before(&self, scope: &str, token: &str) -> Result<Option<Started>, Failure> {
+    async fn started_before(&self, scope: &str, start: &Start) -> Result<Option<Started>, Failure> {
+        let Some(token) = &start.idempotency_key else { return Ok(None) };
+        if token.is_empty() || token.len() > IDEMPOTENCY_KEY_BYTES_MAX {
+            let why = format!("an idempotency key has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} bytes");
+            return Err(Failure::not_started("invalid_field", why));
+        }
         let Some(answer) = self.store.idempotent(scope, token).await? else { return Ok(None) };
-        let id = |key: &str| answer.get(key).and_then(|value| value.as_str()).map(str::to_owned);
-        let parse = || {
-            Some(Started {
-                session: id("session")?.parse().ok()?,
-                run: id("run")?.parse().ok()?,
-                message: id("message")?.parse().ok()?,
-            })
+        let id = |key: &str| {
+            answer.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
         };
-        Ok(parse())
-    }
-
-    fn new_session(
-        &self,
-        session: &SessionId,
-        start: &Start,
-        chosen: &Chosen,
-    ) -> Result<NewSession, Failure> {
-        let place = self.place_for(session, start.workspace.as_deref(), start.cwd.as_deref())?;
-        Ok(NewSession {
-            alias: start.alias.clone(),
-            title: title_of(&start.parts),
-            workspace: place.workspace,
-            cwd: place.cwd,
-            model: Some(chosen.model.clone()),
-            mode: start.mode.unwrap_or_default(),
-        })
+        let malformed = |error: vocab::ids::BadId| {
+            Failure::not_started(
+                "store_corrupt",
+                format!("a remembered answer is damaged: {error}"),
+            )
+        };
+        Ok(Some(Started {
+            session: id("session").parse().map_err(malformed)?,
+            run: id("run").parse().map_err(malformed)?,
+            message: id("message").parse().map_err(malformed)?,
+        }))
     }
 
     pub(crate) async fn open(&self, cwd: Option<&str>) -> Result<Arc<dyn Workspace>, Failure> {
@@ -174,27 +154,24 @@ impl Sessions {
         self.workspaces.at(path).await
     }
 
-    fn batch_of(
-        &self,
-        begun: &Begun,
-        new: Option<NewSession>,
-        start: &Start,
-        row: &Option<SessionRow>,
-        scope: &str,
-    ) -> Batch {
+    fn batch_of(&self, begun: &Begun, start: &Start, scope: &str) -> Batch {
         let mut batch = Batch::of_session(self.epoch.clone(), begun.session.clone());
-        if let Some(new) = new {
-            batch = batch.change(Change::CreateSession(new)).fact(SessionFact::SessionCreated);
-        }
-        if let Some(row) = row {
-            if row.model.as_ref() != Some(&begun.run.model) {
-                batch = batch.change(Change::SetModel(Some(begun.run.model.clone())));
+        match &begun.origin {
+            Origin::New(new) => {
+                let create = Change::CreateSession(new.clone());
+                batch = batch.change(create).fact(SessionFact::SessionCreated);
             }
-            if row.mode != begun.run.mode {
-                batch = batch.change(Change::SetMode(begun.run.mode));
-            }
-            if row.title.is_empty() {
-                batch = batch.change(Change::SetTitle(title_of(&start.parts)));
+            Origin::Known(row) => {
+                if row.model.as_ref() != Some(&begun.run.model) {
+                    batch = batch.change(Change::SetModel(Some(begun.run.model.clone())));
+                }
+                if row.mode != begun.run.mode {
+                    batch = batch.change(Change::SetMode(begun.run.mode));
+                }
+                if row.title.is_empty() {
+                    let title = Change::SetTitle(said::title_of(&start.parts));
+                    batch = batch.change(title).fact(SessionFact::SessionTitled);
+                }
             }
         }
         batch = batch
@@ -216,25 +193,21 @@ impl Sessions {
         batch.durable(Durability::Power)
     }
 
-    async fn transcript_of(
-        &self,
-        session: &SessionId,
-        begun: &Begun,
-        has_past: bool,
-    ) -> Result<Transcript, Failure> {
-        let messages = if has_past {
-            self.store.transcript(session).await?.messages
-        } else {
-            let own = Message {
-                id: begun.run.message.clone(),
-                role: Role::Assistant,
-                run: Some(begun.run.id.clone()),
-                parts: Vec::new(),
-                created_at: begun.run.started_at,
-            };
-            vec![begun.user.clone(), own]
+    async fn transcript_of(&self, begun: &Begun) -> Result<Transcript, Failure> {
+        let messages = match begun.origin {
+            Origin::Known(_) => self.store.transcript(&begun.session).await?.messages,
+            Origin::New(_) => {
+                let own = Message {
+                    id: begun.run.message.clone(),
+                    role: Role::Assistant,
+                    run: Some(begun.run.id.clone()),
+                    parts: Vec::new(),
+                    created_at: begun.run.started_at,
+                };
+                vec![begun.user.clone(), own]
+            }
         };
-        Ok(Transcript { session: session.clone(), messages, run: begun.run.clone() })
+        Ok(Transcript { session: begun.session.clone(), messages, run: begun.run.clone() })
     }
 
     /// Makes a run visible and returns what sets it to work; the reservation moves into it.
@@ -306,30 +279,37 @@ impl Sessions {
 /// The values of a run that is about to be stored.
 struct Begun {
     session: SessionId,
+    origin: Origin,
     user: Message,
     run: Run,
+}
+
+/// Where a run's session comes from.
+enum Origin {
+    New(NewSession),
+    Known(Box<SessionRow>),
 }
 
 impl Begun {
     fn new(
         sessions: &Sessions,
-        session: &SessionId,
+        session: SessionId,
+        row: Option<SessionRow>,
         start: &Start,
-        row: &Option<SessionRow>,
         chosen: &Chosen,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         let now = sessions.clock.now().as_millis();
-        let run = RunId::generate();
+        let id = RunId::generate();
         let user = Message {
             id: MessageId::generate(),
             role: Role::User,
-            run: Some(run.clone()),
+            run: Some(id.clone()),
             parts: start.parts.clone(),
             created_at: now,
         };
         let mode = start.mode.or(row.as_ref().map(|row| row.mode)).unwrap_or_default();
         let run = Run {
-            id: run,
+            id,
             message: MessageId::generate(),
             model: chosen.model.clone(),
             mode,
@@ -337,53 +317,33 @@ impl Begun {
             state: RunState::Running,
             started_at: now,
         };
-        Self { session: session.clone(), user, run }
+        let origin = match row {
+            Some(row) => Origin::Known(Box::new(row)),
+            None => {
+                let (workspace, cwd) = (start.workspace.as_deref(), start.cwd.as_deref());
+                let place = sessions.place_for(&session, workspace, cwd)?;
+                Origin::New(NewSession {
+                    alias: start.alias.clone(),
+                    title: said::title_of(&start.parts),
+                    workspace: place.workspace,
+                    cwd: place.cwd,
+                    model: Some(chosen.model.clone()),
+                    mode,
+                })
+            }
+        };
+        Ok(Self { session, origin, user, run })
+    }
+
+    fn cwd(&self) -> Option<&str> {
+        match &self.origin {
+            Origin::New(new) => new.cwd.as_deref(),
+            Origin::Known(row) => row.place.cwd.as_deref(),
+        }
     }
 }
 
 fn parked_failure(session: &SessionId) -> Failure {
     Failure::not_started("run_parked", format!("a run of {session} waits for an answer"))
         .with_hint("answer it, or stop the run first")
-}
-
-/// Takes the beginning of the first words as a title.
-fn title_of(parts: &[Part]) -> String {
-    let text = parts.iter().find_map(|part| match part {
-        Part::Text { text, .. } => Some(text.as_str()),
-        _ => None,
-    });
-    let line = text.unwrap_or_default().trim().lines().next().unwrap_or_default();
-    let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let mut chars = clean.chars();
-    let title: String = chars.by_ref().take(TITLE_CHARS_MAX).collect();
-    if chars.next().is_some() { format!("{}…", title.trim_end()) } else { title }
-}
-
-fn check_bounds(start: &Start) -> Result<(), Failure> {
-    let refuse = |why: String| Err(Failure::not_started("invalid_field", why));
-    if start.parts.is_empty() {
-        return refuse("the last message must be a user's and hold text or a file".into());
-    }
-    if start.parts.len() > USER_PARTS_MAX {
-        return refuse(format!("a message has at most {USER_PARTS_MAX} parts"));
-    }
-    let mut text_bytes = 0;
-    for part in &start.parts {
-        match part {
-            Part::Text { text, .. } => text_bytes += text.len(),
-            Part::File { data, .. } if data.len() > USER_FILE_BYTES_MAX => {
-                return refuse(format!("a file has at most {USER_FILE_BYTES_MAX} bytes in base64"));
-            }
-            Part::File { .. } => {}
-            _ => return refuse("a user's message holds text and files only".into()),
-        }
-    }
-    if text_bytes > USER_TEXT_BYTES_MAX {
-        return refuse(format!("a message has at most {USER_TEXT_BYTES_MAX} bytes of text"));
-    }
-    let key = start.idempotency_key.as_deref().unwrap_or_default();
-    if key.len() > IDEMPOTENCY_KEY_BYTES_MAX {
-        return refuse(format!("an idempotency key has at most {IDEMPOTENCY_KEY_BYTES_MAX} bytes"));
-    }
-    Ok(())
 }

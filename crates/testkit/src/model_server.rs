@@ -8,7 +8,10 @@ use std::{
     collections::VecDeque,
     io,
     net::{SocketAddr, TcpListener},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread::JoinHandle,
 };
 
@@ -51,6 +54,7 @@ impl Recorded {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) plan: Plan,
+    pub(crate) connections: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -91,14 +95,16 @@ impl ModelServer {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared { plan, state: Mutex::default() });
+        let shared =
+            Arc::new(Shared { plan, connections: AtomicUsize::new(0), state: Mutex::default() });
         let (stop, stopped) = oneshot::channel();
         let routes = routes::router(Arc::clone(&shared));
+        let counted = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("model-server".into()).spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async move {
                 tokio::select! {
-                    end = routes::serve(listener, routes) => end,
+                    end = routes::serve(listener, routes, counted) => end,
                     _ = stopped => Ok(()),
                 }
             })
@@ -116,6 +122,12 @@ impl ModelServer {
     #[must_use]
     pub fn v1_url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// Returns how many connections were accepted.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::Relaxed)
     }
 
     /// Returns the requests for answers so far, oldest first.

@@ -39,6 +39,7 @@ macro_rules! limits {
 }
 
 limits! {
+    // tools
     TOOL_TEXT_LINES_MAX: usize = 2_000, "lines",
         "a tool's text for a model; more is kept as an artifact or read in pieces",
         "workspace_local::truncate_stops_at_whichever_limit_comes_first";
@@ -95,6 +96,7 @@ limits! {
     ANCESTORS_MAX: usize = 64, "processes",
         "how far up a caller's family is looked at; shells rarely nest ten deep",
         "gateway::a_child_of_the_daemon_is_an_agent";
+
     // daemon
     SECRET_BYTES_MAX: usize = 8 * 1024, "bytes",
         "a provider's key; the longest known ones are signed tokens of some 3 KiB",
@@ -146,6 +148,7 @@ limits! {
     TITLE_CHARS_MAX: usize = 60, "characters",
         "a title taken from the first message; one line of a list",
         "sessions::a_title_is_one_short_line";
+
     // confine, vocab::path
     PATH_TEXT_BYTES_MAX: usize = 16 * 1024, "bytes",
         "a path as written; four times what kernels take, because every byte may be an escape",
@@ -183,6 +186,7 @@ limits! {
     PROTECTED_ENTRIES_MAX: usize = 200_000, "entries",
         "files and directories of our own that are compared by inode; beyond it every hard-linked file of the same device is refused",
         "confine::too_many_protected_files_fail_closed";
+
     // workspace-local
     READ_SCAN_BYTES_MAX: u64 = 64 << 20, "bytes",
         "how far a file is read only to count its lines; beyond, its size is told instead",
@@ -208,6 +212,7 @@ limits! {
     IMAGE_DECODE_BYTES_MAX: u64 = 256 << 20, "bytes",
         "memory a decoder may take; 64 megapixels",
         "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
+
     // cli
     LOG_FILE_BYTES_MAX: u64 = 8 << 20, "bytes",
         "the daemon's log before it is set aside; with the one before it, weeks of work",
@@ -215,22 +220,23 @@ limits! {
     DAEMON_READY_MS_MAX: u64 = 15_000, "milliseconds",
         "how long a starter waits for the daemon it started, database check included",
         "cli::a_daemon_that_never_gets_ready_is_reported";
+
     // sandbox
     CHILD_TIMEOUT_MS_MAX: u64 = 2_147_483_647, "ms",
         "what a timer counts on every side of every wire; about 24 days",
         "sandbox::a_timeout_outside_its_range_is_refused";
     CHILD_GRACE_MS: u64 = 2_000, "ms",
         "time to end after the polite signal; builds remove their temporary files in it",
-        "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+        "sandbox::a_timeout_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
     CHILD_SILENCE_MS: u64 = 100, "ms",
         "silence after the child's end that means no more output; each chunk begins it anew",
         "sandbox::a_background_child_that_keeps_the_pipe_is_a_survivor";
     CHILD_OVERTIME_MS: u64 = 5_000, "ms",
         "longest reading after the child's end when a descendant never falls silent",
-        "sandbox::a_writer_that_never_falls_silent_is_left_after_a_while";
+        "sandbox::a_chatty_survivor_does_not_hold_the_call";
     CHILD_KILL_ROUND_MS: u64 = 500, "ms",
         "time for killed processes to be gone before the next look",
-        "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+        "sandbox::a_timeout_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
     CHILD_KILL_ROUNDS_MAX: usize = 32, "rounds",
         "looks for processes that appear while others are killed",
         "sandbox::ending_a_scope_kills_everything_in_it";
@@ -261,11 +267,12 @@ limits! {
     CHILD_DRAIN_PAUSE_MS: u64 = 10, "ms",
         "pause between reads of what nobody wants; bounds a chatty survivor to a few MB/s",
         "sandbox::a_chatty_survivor_does_not_hold_the_call";
+
     // store
     STORE_QUEUE_BYTES_MAX: usize = 8 << 20, "bytes",
         "batches that wait for the writer; a caller beyond it waits, so a slow disk holds the runs back",
         "store::a_full_queue_holds_the_caller_back";
-    STORE_BATCH_BYTES_MAX: usize = 256 << 20, "bytes",
+    STORE_BATCH_BYTES_MAX: usize = 64 << 20, "bytes",
         "one batch; it takes the whole queue when it is larger than the queue, and is refused beyond this",
         "store::what_is_too_large_is_refused";
     STORE_GROUP_BYTES_MAX: usize = 2 << 20, "bytes",
@@ -307,6 +314,7 @@ limits! {
     STORE_WAL_PAGES_MAX: usize = 1_000, "pages",
         "the log's length at which the writer moves it into the database, 4 MB",
         "store::the_log_is_moved_into_the_database_as_it_grows";
+
     // agent
     STEPS_MAX: u32 = 200, "model calls of a run",
         "a run that needs more is lost in a circle; a person can tell it to go on",
@@ -350,6 +358,7 @@ limits! {
     RUN_FAILURE_BYTES_MAX: usize = 800, "bytes",
         "message and hint of a failed run, each; facts are thin",
         "agent::a_long_failure_is_cut_in_the_fact";
+
     // cli, as a client
     CLIENT_EVENT_BYTES_MAX: usize = 16 << 20, "bytes",
         "an event of the daemon's stream; a picture in base64 and a full text fit",
@@ -369,6 +378,8 @@ limits! {
     PRUNE_EVERY_MS: u64 = 3_600_000, "milliseconds",
         "how often old facts are pruned; they age in days",
         "cli::a_daemon_serves_and_drains";
+
+        "sandbox::a_survivor_may_go_on_writing";
     // workspace-local: calls, searches, transfers
     POOL_QUEUE_MAX: usize = 1_024, "tasks",
         "calls waiting for a thread; beyond it they are refused before they start",
@@ -454,4 +465,38 @@ limits! {
     UPLOAD_BYTES_MAX: u64 = 64 << 30, "bytes",
         "one upload; a disk image",
         "workspace_local::uploads_are_checked_before_they_are_published";
+    // provider
+    SSE_LINE_BYTES_MAX: usize = 4 << 20, "bytes",
+        "a line of a vendor's stream; the largest known hold a whole encrypted thought",
+        "provider::lines_and_events_are_bounded";
+    SSE_EVENT_BYTES_MAX: usize = 8 << 20, "bytes",
+        "an event of a vendor's stream, its lines together",
+        "provider::lines_and_events_are_bounded";
+    PROVIDER_ANSWER_BYTES_MAX: usize = 64 << 20, "bytes",
+        "one model's answer on the wire; a hundred times the longest that models write",
+        "provider::an_endless_answer_is_cut_off";
+    PROVIDER_ERROR_BYTES_MAX: usize = 64 << 10, "bytes",
+        "the body of a vendor's error; more is a page, not a message",
+        "provider::a_long_error_page_is_read_only_so_far";
+    PROVIDER_ERROR_CHARS_MAX: usize = 300, "characters",
+        "a vendor's words quoted in a failure; a sentence or two",
+        "provider::hints_name_the_key_and_pages_lose_their_tags";
+    PROVIDER_RETRY_WAIT_MS_MAX: u64 = 60_000, "milliseconds",
+        "the longest wait asked by a vendor that is slept; above, a person decides",
+        "provider::a_wait_above_the_cap_is_no_retry";
+    PROVIDER_CONNECT_SECONDS_MAX: u64 = 15, "seconds",
+        "to connect to a vendor; retransmission of a lost first packet included",
+        "provider::a_closed_port_is_told_with_its_address";
+    PROVIDER_HEADER_SECONDS_MAX: u64 = 120, "seconds",
+        "from the request to the first of the answer; local models are loaded meanwhile",
+        "provider::silence_has_limits";
+    PROVIDER_IDLE_SECONDS_MAX: u64 = 300, "seconds",
+        "between two pieces of an answer; models think long without a word",
+        "provider::silence_has_limits";
+    PROVIDER_ERROR_BODY_SECONDS_MAX: u64 = 10, "seconds",
+        "for the body of an error; the status alone says the most",
+        "provider::silence_has_limits";
+    PROVIDER_MODELS_BYTES_MAX: usize = 8 << 20, "bytes",
+        "a list of models; the largest aggregators send about one megabyte",
+        "provider::lists_of_models_are_read_in_every_shape";
 }

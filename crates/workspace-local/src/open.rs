@@ -133,7 +133,9 @@ impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         match error {
             OpenError::Root(error) => error.into(),
-            other => Self::not_started(other.code(), other.to_string()),
+            other @ (OpenError::Artifacts(_) | OpenError::Shell(_)) => {
+                Self::not_started(other.code(), other.to_string())
+            }
         }
     }
 }

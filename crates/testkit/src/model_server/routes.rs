@@ -2,7 +2,11 @@
 //!
 //! What a vendor demands and how its answers look stands in the vendor's own file.
 
-use std::{io, net::TcpListener, sync::Arc};
+use std::{
+    io,
+    net::TcpListener,
+    sync::{Arc, atomic::Ordering},
+};
 
 use axum::{
     Router,
@@ -48,8 +52,13 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-pub(crate) async fn serve(listener: TcpListener, routes: Router) -> io::Result<()> {
-    let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|tcp| {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    routes: Router,
+    shared: Arc<Shared>,
+) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(move |tcp| {
+        shared.connections.fetch_add(1, Ordering::Relaxed);
         // Without it a small answer may wait for the acknowledgement of the one before; where it
         // cannot be set, answers are only slower.
         drop(tcp.set_nodelay(true));

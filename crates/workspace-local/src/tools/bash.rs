@@ -149,9 +149,11 @@ pub(crate) fn execute(
     let plan = Plan::realize(policy, &programs.host)
         .map_err(|error| Failure::not_started(error.code(), error.to_string()))?;
     let scope = scope_of(programs, command.run);
-    scope.run(&plan, sink, &cancel).map_err(|error| match error {
-        RunError::Cancelled => stop.failure(Effect::NotStarted),
-        other => other.into(),
+    scope.run(&plan, sink, &cancel).map_err(|error| {
+        if matches!(error, RunError::Cancelled) {
+            return stop.failure(Effect::NotStarted);
+        }
+        error.into()
     })
 }
 

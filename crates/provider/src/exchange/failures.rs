@@ -1,0 +1,94 @@
+//! How an exchange fails on the way, apart from what vendors answer.
+//!
+//! Whether the world changed: nothing before the request was sent, nobody knows after.
+
+use std::{error::Error as _, time::Duration};
+
+use vocab::{
+    limits::PROVIDER_ANSWER_BYTES_MAX,
+    outcome::{Effect, Failure},
+};
+
+use super::Peer;
+use crate::{
+    client,
+    delta::{ProviderFailure, Retry},
+    refusal::excerpt,
+};
+
+/// Builds a failure that a retry may help.
+pub(super) fn fail(code: &str, effect: Effect, message: String) -> ProviderFailure {
+    ProviderFailure { failure: Failure::new(code, effect, message), retry: Retry::Backoff }
+}
+
+pub(super) fn aborted(sent: bool) -> ProviderFailure {
+    let effect = if sent { Effect::Indeterminate } else { Effect::NotStarted };
+    ProviderFailure::fatal("aborted", effect, "the model call was stopped")
+}
+
+pub(super) fn cut(provider: &str) -> ProviderFailure {
+    let message = format!("the answer of {provider} broke off before its end");
+    fail("stream_cut", Effect::Indeterminate, message)
+}
+
+pub(super) fn idle(provider: &str, limit: Duration) -> ProviderFailure {
+    let message = format!("{provider} sent nothing for {}", show(limit));
+    fail("stream_idle", Effect::Indeterminate, message)
+}
+
+pub(super) fn no_headers(provider: &str, limit: Duration) -> ProviderFailure {
+    let message = format!("{provider} did not begin to answer within {}", show(limit));
+    fail("header_timeout", Effect::Indeterminate, message)
+}
+
+pub(super) fn too_large(provider: &str) -> ProviderFailure {
+    let message = format!(
+        "the answer of {provider}, or an event of it, is larger than we take ({PROVIDER_ANSWER_BYTES_MAX} \
+         bytes)"
+    );
+    ProviderFailure::fatal("answer_too_large", Effect::Indeterminate, message)
+}
+
+pub(super) fn garbled(provider: &str, text: &str) -> ProviderFailure {
+    let message = format!("{provider} answered something else than its API: {}", excerpt(text));
+    let failure = Failure::new("bad_answer", Effect::Indeterminate, message)
+        .with_hint(format!("check base_url of the provider {provider}"));
+    ProviderFailure { failure, retry: Retry::Never }
+}
+
+/// Tells why a request got no response.
+pub(super) fn unsent(peer: &Peer, error: &reqwest::Error) -> ProviderFailure {
+    let provider = &peer.provider;
+    if !error.is_connect() {
+        let message = format!("{provider} closed the connection before it answered");
+        return fail("stream_cut", Effect::Indeterminate, message);
+    }
+    let mut cause = error.source();
+    let mut last = None;
+    while let Some(deeper) = cause {
+        last = Some(deeper.to_string());
+        cause = deeper.source();
+    }
+    let at = peer.url.origin().ascii_serialization();
+    let why = last.unwrap_or_else(|| "no connection".to_owned());
+    let failure = fail(
+        "connect_failed",
+        Effect::NotStarted,
+        format!("{provider} cannot be reached at {at}: {why}"),
+    );
+    if !client::is_loopback(&peer.url) {
+        return failure;
+    }
+    ProviderFailure {
+        failure: failure.failure.with_hint("is the model server started?"),
+        retry: Retry::Backoff,
+    }
+}
+
+fn show(limit: Duration) -> String {
+    if limit.subsec_millis() == 0 {
+        format!("{} s", limit.as_secs())
+    } else {
+        format!("{} ms", limit.as_millis())
+    }
+}

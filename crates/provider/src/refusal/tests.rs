@@ -1,0 +1,106 @@
+//! Error bodies of real vendors and gateways, and what becomes of them.
+
+use super::*;
+
+fn check(status: u16, body: &str, code: &str, retry: Retry) {
+    let told = Told { status: Some(status), body, provider: "acme", ..Told::default() };
+    let failure = classify(&told);
+    assert_eq!((failure.failure.code.as_str(), failure.retry), (code, retry), "{status} {body}");
+    assert_eq!(failure.failure.effect, Effect::NotStarted);
+}
+
+#[test]
+fn statuses_and_codes_become_failures() {
+    let openai = |kind: &str, code: &str, message: &str| {
+        format!(
+            r#"{{"error":{{"message":"{message}","type":"{kind}","param":null,"code":"{code}"}}}}"#
+        )
+    };
+    let anthropic = |kind: &str, message: &str| {
+        format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}}}}"#)
+    };
+    let never = Retry::Never;
+    let backoff = Retry::Backoff;
+    check(401, &openai("invalid_request_error", "invalid_api_key", "x"), "auth_failed", never);
+    check(403, &anthropic("permission_error", "x"), "auth_failed", never);
+    check(404, &openai("invalid_request_error", "model_not_found", "x"), "model_not_found", never);
+    check(404, r#"{"error":"model \"x\" not found"}"#, "model_not_found", never);
+    check(404, "404 page not found", "bad_answer", never);
+    check(402, r#"{"error":{"message":"pay"}}"#, "quota_exceeded", never);
+    check(429, &openai("insufficient_quota", "insufficient_quota", "x"), "quota_exceeded", never);
+    check(429, &openai("tokens", "rate_limit_exceeded", "x"), "rate_limited", backoff);
+    check(
+        429,
+        &anthropic("rate_limit_error", "prompt is too long per minute"),
+        "rate_limited",
+        backoff,
+    );
+    check(529, &anthropic("overloaded_error", "x"), "overloaded", backoff);
+    check(503, "<html>busy</html>", "overloaded", backoff);
+    check(502, "<html>bad</html>", "server_error", backoff);
+    check(500, &anthropic("api_error", "500"), "server_error", backoff);
+    check(501, "{}", "server_error", never);
+    check(
+        400,
+        &anthropic("invalid_request_error", "prompt is too long: 9 > 8"),
+        "context_overflow",
+        never,
+    );
+    check(413, &anthropic("request_too_large", "x"), "context_overflow", never);
+    check(
+        400,
+        &openai("invalid_request_error", "context_length_exceeded", "x"),
+        "context_overflow",
+        never,
+    );
+    check(
+        400,
+        r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
+        "context_overflow",
+        never,
+    );
+    check(
+        400,
+        &openai("x", "y", "This model's maximum context length is 8192 tokens."),
+        "context_overflow",
+        never,
+    );
+    check(400, &openai("invalid_request_error", "", "500 is not a role"), "bad_request", never);
+    check(302, "", "bad_answer", never);
+}
+
+#[test]
+fn a_wait_above_the_cap_is_no_retry() {
+    let told = |wait_ms, should_retry| Told {
+        status: Some(429),
+        body: "{}",
+        wait_ms: Some(wait_ms),
+        should_retry,
+        provider: "acme",
+        key_variable: None,
+    };
+    let cap = PROVIDER_RETRY_WAIT_MS_MAX;
+    assert_eq!(classify(&told(cap, None)).retry, Retry::After { wait_ms: cap });
+    let refused = classify(&told(cap + 1, None));
+    assert_eq!(refused.retry, Retry::Never);
+    assert!(refused.failure.hint.is_some_and(|hint| hint.contains("61 s")));
+    assert_eq!(classify(&told(5, Some(false))).retry, Retry::Never);
+}
+
+#[test]
+fn hints_name_the_key_and_pages_lose_their_tags() {
+    let told = Told {
+        status: Some(401),
+        body: "{}",
+        provider: "acme",
+        key_variable: Some("ACME_API_KEY"),
+        ..Told::default()
+    };
+    let hint = classify(&told).failure.hint.expect("a hint");
+    assert_eq!(hint, "set ACME_API_KEY or run `stead secrets set acme`");
+    let page =
+        "<html><STYLE>a{b}</STYLE><p>Bad &amp;\n  <b>sad</b></p>".to_owned() + &"x".repeat(900);
+    let text = excerpt(&page);
+    assert!(text.starts_with("Bad & sad xxx"), "{text}");
+    assert_eq!(text.chars().count(), PROVIDER_ERROR_CHARS_MAX);
+}

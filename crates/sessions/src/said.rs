@@ -1,0 +1,88 @@
+//! What a user says: bounded before anything is stored, and the source of a title.
+
+use vocab::{
+    limits::{TITLE_CHARS_MAX, USER_FILE_BYTES_MAX, USER_PARTS_MAX, USER_TEXT_BYTES_MAX},
+    message::Part,
+    outcome::Failure,
+};
+
+/// Takes the beginning of the first words as a title.
+#[must_use]
+pub fn title_of(parts: &[Part]) -> String {
+    let text = parts.iter().find_map(|part| {
+        if let Part::Text { text, .. } = part { Some(text.as_str()) } else { None }
+    });
+    let line = text.unwrap_or_default().trim().lines().next().unwrap_or_default();
+    let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut chars = clean.chars();
+    let title: String = chars.by_ref().take(TITLE_CHARS_MAX).collect();
+    if chars.next().is_some() { format!("{}…", title.trim_end()) } else { title }
+}
+
+/// Checks that a user's message holds words and files, and not too much of them.
+///
+/// # Errors
+/// When it is empty, holds something else, or is out of bounds.
+pub fn check(parts: &[Part]) -> Result<(), Failure> {
+    let refuse = |why: String| Err(Failure::not_started("invalid_field", why));
+    if parts.is_empty() {
+        return refuse("the last message must be a user's and hold text or a file".into());
+    }
+    if parts.len() > USER_PARTS_MAX {
+        return refuse(format!("a message has at most {USER_PARTS_MAX} parts"));
+    }
+    let mut text_bytes = 0;
+    for part in parts {
+        match part {
+            Part::Text { text, .. } => text_bytes += text.len(),
+            Part::File { data, .. } if data.len() > USER_FILE_BYTES_MAX => {
+                return refuse(format!("a file has at most {USER_FILE_BYTES_MAX} bytes in base64"));
+            }
+            Part::File { .. } => {}
+            Part::Step { .. }
+            | Part::Reasoning { .. }
+            | Part::Call { .. }
+            | Part::Steer { .. }
+            | Part::Note { .. } => {
+                return refuse("a user's message holds text and files only".into());
+            }
+        }
+    }
+    if text_bytes > USER_TEXT_BYTES_MAX {
+        return refuse(format!("a message has at most {USER_TEXT_BYTES_MAX} bytes of text"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Part {
+        Part::Text { text: text.to_owned(), done: true }
+    }
+
+    #[test]
+    fn a_title_is_one_short_line() {
+        assert_eq!(title_of(&[text("\n fix the\tbug \nplease")]), "fix the bug");
+        let long = "ä".repeat(TITLE_CHARS_MAX + 1);
+        assert_eq!(title_of(&[text(&long)]).chars().count(), TITLE_CHARS_MAX + 1);
+        assert_eq!(title_of(&[]), "");
+    }
+
+    #[test]
+    fn a_user_message_is_bounded() {
+        let file = |data: String| Part::File { media_type: "image/png".into(), data };
+        assert!(check(&[text("hi"), file("x".into())]).is_ok());
+        let bad = [
+            vec![],
+            vec![text("x"); USER_PARTS_MAX + 1],
+            vec![text(&"x".repeat(USER_TEXT_BYTES_MAX)), text("x")],
+            vec![file("x".repeat(USER_FILE_BYTES_MAX + 1))],
+            vec![Part::Note { kind: "x".into(), text: "x".into() }],
+        ];
+        for parts in bad {
+            assert_eq!(check(&parts).unwrap_err().code, "invalid_field");
+        }
+    }
+}
