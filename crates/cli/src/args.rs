@@ -159,7 +159,7 @@ pub(crate) enum Daemon {
     /// Runs in the foreground until it is stopped
     Run {
         /// The loopback port; any free one when absent
-        #[arg(long, env = "STEAD_PORT")]
+        #[arg(long)]
         port: Option<u16>,
         /// Say on standard output when it is ready, then detach
         #[arg(long, hide = true)]

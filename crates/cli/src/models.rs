@@ -92,12 +92,10 @@ impl ConfiguredModels {
                 return Ok((provider, vendor.default_model.to_owned()));
             }
         }
-        if let Some((mut provider, models)) = local::find().await {
-            if let Some(first) = models.first().cloned() {
-                let id = first.id.clone();
-                provider.models = models;
-                return Ok((provider, id));
-            }
+        if let Some(provider) = local::find_local(&local::USUAL_PORTS).await
+            && let Some(id) = provider.models.first().map(|model| model.id.clone())
+        {
+            return Ok((provider, id));
         }
         Err(no_model(config))
     }

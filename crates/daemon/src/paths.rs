@@ -95,11 +95,12 @@ impl Paths {
         self.runtime.join("daemon.sock")
     }
 
-    /// Returns what no tool may reach, wherever its workspace lies.
+    /// Returns what no tool may reach, wherever its workspace lies: the configuration's directory too
+    /// where that is Stead's own, else the file alone.
     #[must_use]
     pub fn protected(&self) -> Vec<PathBuf> {
-        let config_dir =
-            self.config.parent().map_or_else(|| self.config.clone(), Path::to_path_buf);
-        vec![self.home.clone(), self.runtime.clone(), config_dir]
+        let own = self.config.parent().filter(|dir| dir.file_name().is_some_and(|name| name == "stead"));
+        let config = own.map_or_else(|| self.config.clone(), Path::to_path_buf);
+        vec![self.home.clone(), self.runtime.clone(), config]
     }
 }
