@@ -8,7 +8,6 @@
     clippy::disallowed_methods,
     reason = "reads and restores the files of the database under test"
 )]
-
 #![expect(clippy::unwrap_used, reason = "a layer that cannot do its work is a failed test")]
 
 use std::{
