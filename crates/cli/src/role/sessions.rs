@@ -63,10 +63,6 @@ async fn show(client: &Client, text: &str, as_json: bool) -> anyhow::Result<Exit
         client.json::<(), _>(Endpoint::SessionShow, target, None).await.map_err(Failure::from)?;
     let messages: Value =
         client.json::<(), _>(Endpoint::SessionMessages, target, None).await.map_err(Failure::from)?;
-    let messages = match messages {
-        Value::Object(mut page) => page.remove("items").or_else(|| page.remove("messages")).unwrap_or_default(),
-        other => other,
-    };
     if as_json {
         let mut told = serde_json::to_value(&detail)?;
         if let Value::Object(fields) = &mut told {
