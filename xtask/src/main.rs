@@ -4,6 +4,7 @@
 
 use std::process::ExitCode;
 
+mod bench;
 mod findings;
 mod generate;
 mod graph;
@@ -19,6 +20,7 @@ type Command = (&'static str, &'static str, fn(&[String]) -> anyhow::Result<Exit
 
 const COMMANDS: &[Command] = &[
     ("tidy", "check what compiler and lints cannot", tidy::run),
+    ("bench", "measure the built program beside its peers", bench::run),
     ("gen", "write the generated documents", generate::run),
 ];
 

@@ -133,3 +133,13 @@ impl Look {
 pub(crate) fn stdin_is_terminal() -> bool {
     io::stdin().is_terminal()
 }
+
+/// Says to the starter that the daemon is ready, and lets go of its pipe.
+pub(crate) fn ready_and_detach() -> std::io::Result<()> {
+    let mut stdout = std::io::stdout();
+    stdout.write_all(b"ready\n")?;
+    stdout.flush()?;
+    let null = rustix::fs::open("/dev/null", rustix::fs::OFlags::WRONLY, rustix::fs::Mode::empty())?;
+    rustix::stdio::dup2_stdout(&null)?;
+    Ok(())
+}

@@ -69,6 +69,8 @@ impl Platter {
 pub(crate) struct Disk {
     /// Operations that changed the disk so far.
     pub(crate) ops: u64,
+    /// Those of them that were syncs.
+    pub(crate) syncs: u64,
     /// Nothing reaches the files any more.
     pub(crate) dead: bool,
     fault: Option<(u64, Fault)>,
@@ -87,19 +89,26 @@ impl Disk {
             return Verdict::Fail(ffi::SQLITE_IOERR);
         }
         self.ops += 1;
+        self.syncs += u64::from(is_sync);
         let Some((at, fault)) = self.fault else { return Verdict::Pass };
         let (now, since) = (self.ops == at, self.ops >= at);
+        let strikes = match fault {
+            Fault::IoOnce | Fault::Short | Fault::Kill | Fault::PowerLoss => now,
+            Fault::IoFromThere => since,
+            Fault::FullOnce => now && !is_sync,
+            Fault::FullFromThere => since && !is_sync,
+        };
+        if !strikes {
+            return Verdict::Pass;
+        }
         match fault {
-            Fault::IoOnce if now => Verdict::Fail(ffi::SQLITE_IOERR),
-            Fault::IoFromThere if since => Verdict::Fail(ffi::SQLITE_IOERR),
-            Fault::FullOnce if now && !is_sync => Verdict::Fail(ffi::SQLITE_FULL),
-            Fault::FullFromThere if since && !is_sync => Verdict::Fail(ffi::SQLITE_FULL),
-            Fault::Short if now => Verdict::Half(ffi::SQLITE_IOERR),
-            Fault::Kill | Fault::PowerLoss if now => {
+            Fault::IoOnce | Fault::IoFromThere => Verdict::Fail(ffi::SQLITE_IOERR),
+            Fault::FullOnce | Fault::FullFromThere => Verdict::Fail(ffi::SQLITE_FULL),
+            Fault::Short => Verdict::Half(ffi::SQLITE_IOERR),
+            Fault::Kill | Fault::PowerLoss => {
                 self.dead = true;
                 Verdict::Half(ffi::SQLITE_IOERR)
             }
-            _ => Verdict::Pass,
         }
     }
 
@@ -144,7 +153,7 @@ struct File {
 
 /// Registers a layer with its own disk, on which `fault` happens at operation `at`, counted from 1.
 pub(crate) fn register(name: &str, fault: Option<(u64, Fault)>) -> Layer {
-    let disk = Disk { ops: 0, dead: false, fault, files: HashMap::new() };
+    let disk = Disk { ops: 0, syncs: 0, dead: false, fault, files: HashMap::new() };
     let disk: &'static Mutex<Disk> = Box::leak(Box::new(Mutex::new(disk)));
     // SAFETY: a null name asks for the default layer, which lives as long as the process.
     let real = unsafe { ffi::sqlite3_vfs_find(std::ptr::null()) };
