@@ -90,8 +90,10 @@ fn conclude(ended: &Ended, root: &Path, look: Look) -> anyhow::Result<ExitCode> 
             ));
             return Err(failure.into());
         }
-        other => {
-            let word = vocab::live::state_word(other);
+        RunState::Running
+        | RunState::Parked { .. }
+        | RunState::Ended(RunEnd::Interrupted | RunEnd::StepLimit { .. }) => {
+            let word = vocab::live::state_word(&ended.state);
             let message = format!("the demonstration ended as {word}");
             return Err(
                 Failure::new("failed", vocab::outcome::Effect::Indeterminate, message).into()

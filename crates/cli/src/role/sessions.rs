@@ -66,6 +66,7 @@ async fn show(client: &Client, text: &str, as_json: bool) -> anyhow::Result<Exit
     let target = Target::of(&row.id);
     let detail: SessionDetail =
         client.json::<(), _>(Endpoint::SessionShow, target, None).await.map_err(Failure::from)?;
+<<<<<<< HEAD
     let messages: Value = client
         .json::<(), _>(Endpoint::SessionMessages, target, None)
         .await
@@ -76,6 +77,10 @@ async fn show(client: &Client, text: &str, as_json: bool) -> anyhow::Result<Exit
         }
         other => other,
     };
+=======
+    let messages: Value =
+        client.json::<(), _>(Endpoint::SessionMessages, target, None).await.map_err(Failure::from)?;
+>>>>>>> cli
     if as_json {
         let mut told = serde_json::to_value(&detail)?;
         if let Value::Object(fields) = &mut told {

@@ -22,16 +22,16 @@ use sandbox::Host;
 const LOG_BYTES_MAX: u64 = 256 << 10;
 
 /// Names of the file systems that matter here, by the number that the kernel gives.
-const FILE_SYSTEMS: &[(i64, &str)] = &[
-    (0xef53, "ext"),
-    (0x5846_5342, "xfs"),
-    (0x9123_683e, "btrfs"),
-    (0x0102_1994, "tmpfs"),
-    (0x794c_7630, "overlayfs"),
-    (0x6969, "nfs"),
-    (0x2fc1_2fc1, "zfs"),
-    (0x6573_5546, "fuse"),
-    (0x0102_1997, "9p"),
+const FILE_SYSTEMS: &[(&str, &str)] = &[
+    ("ef53", "ext"),
+    ("58465342", "xfs"),
+    ("9123683e", "btrfs"),
+    ("1021994", "tmpfs"),
+    ("794c7630", "overlayfs"),
+    ("6969", "nfs"),
+    ("2fc12fc1", "zfs"),
+    ("65735546", "fuse"),
+    ("1021997", "9p"),
 ];
 
 /// Tells the facts, one a line.
@@ -78,9 +78,10 @@ fn file_system(path: &Path) -> String {
     let there = path.ancestors().find(|dir| dir.exists()).unwrap_or(path);
     match statfs(there) {
         Ok(found) => {
-            let kind = i64::try_from(found.f_type).unwrap_or(0);
+            // The number's type differs between systems; its digits do not.
+            let kind = format!("{:x}", found.f_type);
             let known = FILE_SYSTEMS.iter().find(|(number, _)| *number == kind);
-            known.map_or_else(|| format!("{kind:#x}"), |(_, name)| (*name).to_owned())
+            known.map_or(kind.clone(), |(_, name)| (*name).to_owned())
         }
         Err(error) => error.to_string(),
     }

@@ -32,27 +32,21 @@ fn table_of(table: &mut Table, all: bool) {
         // The name of a variable is no secret, and whoever helps needs it.
         let secret = all || (is_secret(name) && name != "key_env");
         let headers = name == "headers" || name == "env";
-        match value {
-            Value::Table(inner) => table_of(inner, secret || headers),
-            Value::Array(items) => items.iter_mut().for_each(|item| item_of(item, secret)),
-            other => scalar(other, secret),
-        }
+        value_of(value, secret || (headers && value.is_table()));
     }
 }
 
-fn item_of(value: &mut Value, secret: bool) {
+fn value_of(value: &mut Value, secret: bool) {
     match value {
         Value::Table(inner) => table_of(inner, secret),
-        Value::Array(items) => items.iter_mut().for_each(|item| item_of(item, secret)),
-        other => scalar(other, secret),
-    }
-}
-
-fn scalar(value: &mut Value, secret: bool) {
-    if secret {
-        *value = Value::String(REMOVED.to_owned());
-    } else if let Value::String(text) = value {
-        *text = line(&without_credentials(text));
+        Value::Array(items) => items.iter_mut().for_each(|item| value_of(item, secret)),
+        Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_)
+            if secret =>
+        {
+            *value = Value::String(REMOVED.to_owned());
+        }
+        Value::String(text) => *text = line(&without_credentials(text)),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {}
     }
 }
 

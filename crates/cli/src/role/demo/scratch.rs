@@ -83,10 +83,19 @@ fn git(root: &Path, args: &[&str]) -> Result<(), Failure> {
         environment.set(name, "/dev/null").map_err(|error| failed(&error.to_string()))?;
     }
     let policy = Policy::new("git", cwd, environment).args(args.iter().copied());
+<<<<<<< HEAD
     let plan = Plan::realize(policy, &Host::probe()).map_err(|error| match error {
         PlanError::ProgramMissing { .. } => Failure::not_started("failed", "git is not in PATH")
             .with_hint("the demonstration needs git and bash"),
         other => failed(&other.to_string()),
+=======
+    let plan = Plan::realize(policy, &Host::probe()).map_err(|error| {
+        if matches!(error, PlanError::ProgramMissing { .. }) {
+            return Failure::not_started("failed", "git is not in PATH")
+                .with_hint("the demonstration needs git and bash");
+        }
+        failed(&error.to_string())
+>>>>>>> cli
     })?;
     let (report, output) =
         capture(&plan, GIT_OUTPUT_BYTES_MAX).map_err(|error| failed(&error.to_string()))?;

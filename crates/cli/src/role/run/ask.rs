@@ -34,9 +34,9 @@ pub(crate) async fn ask(block: &Block, style: Style) -> Said {
         rustix::termios::tcflush(rustix::stdio::stdin(), rustix::termios::QueueSelector::IFlush)
             .ok();
         print::err("Allow it? [y]es, [n]o, or no with a reason (n REASON): ");
-        match understand(read_line().await.as_deref()) {
-            Said::Unclear => {}
-            said => return said,
+        let said = understand(read_line().await.as_deref());
+        if said != Said::Unclear {
+            return said;
         }
     }
 }
@@ -102,9 +102,9 @@ fn question(block: &Block, style: Style) -> String {
 }
 
 fn pretty(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => serde_json::to_string_pretty(other).unwrap_or_else(|_| other.to_string()),
+    match value.as_str() {
+        Some(text) => text.to_owned(),
+        None => serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string()),
     }
 }
 

@@ -145,7 +145,7 @@ fn part(name: &str, bytes: Vec<u8>) -> Result<RunPart, Failure> {
             "pictures are PNG, JPEG, GIF and WebP; for other files name the path in the prompt",
         )
     };
-    let text = String::from_utf8(bytes).map_err(|_| unknown())?;
+    let text = String::from_utf8(bytes).map_err(|_not_text| unknown())?;
     if text.contains('\0') {
         return Err(unknown());
     }

@@ -104,8 +104,7 @@ impl Teller {
             }
             "text-end" | "reasoning-end" => self.end_text(field("id"), &mut out),
             "tool-input-available" => {
-                let input = chunk.get("input").unwrap_or(&Value::Null);
-                self.call(field("toolCallId"), field("toolName"), input, now, &mut out);
+                self.call(field("toolCallId"), chunk, now, &mut out);
             }
             "tool-output-available" => {
                 let id = field("toolCallId");
@@ -230,12 +229,18 @@ impl Teller {
         out.push(Piece::Err(format!("{line}\n")));
     }
 
-    fn call(&mut self, id: &str, tool: &str, input: &Value, now: Duration, out: &mut Vec<Piece>) {
+    fn call(&mut self, id: &str, chunk: &Value, now: Duration, out: &mut Vec<Piece>) {
         if self.calls.contains_key(id) {
             return;
         }
+<<<<<<< HEAD
         let (tool, subject) =
             (clean::clean_line(tool), clean::clean_line(&call::subject(tool, input)));
+=======
+        let tool = chunk.get("toolName").and_then(Value::as_str).unwrap_or_default();
+        let input = chunk.get("input").unwrap_or(&Value::Null);
+        let (tool, subject) = (clean::clean_line(tool), clean::clean_line(&call::subject(tool, input)));
+>>>>>>> cli
         let room = self.look.width.saturating_sub(width::of(&tool) + 4);
         let shown = width::cut(&subject, room);
         let line = format!("● {}  {shown}", self.look.err.style.bold(&tool));

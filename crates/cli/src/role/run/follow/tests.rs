@@ -22,9 +22,11 @@ fn body(pieces: &[&'static str]) -> Box<dyn Body> {
     Box::new(Pieces(pieces.iter().copied().collect(), false))
 }
 
+type Opened = Result<Option<Box<dyn Body>>, ClientError>;
+
 #[derive(Default)]
 struct Plan {
-    answers: Mutex<VecDeque<Result<Option<Box<dyn Body>>, ClientError>>>,
+    answers: Mutex<VecDeque<Opened>>,
     asked: Mutex<Vec<String>>,
 }
 
@@ -33,7 +35,7 @@ impl Opener for Plan {
         &'a self,
         session: &'a str,
         after: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Option<Box<dyn Body>>, ClientError>> {
+    ) -> BoxFuture<'a, Opened> {
         self.asked.lock().unwrap().push(format!("{session} {}", after.unwrap_or("-")));
         let unreachable = || Err(ClientError::Unreachable(std::io::ErrorKind::NotFound.into()));
         let answer = self.answers.lock().unwrap().pop_front().unwrap_or_else(unreachable);

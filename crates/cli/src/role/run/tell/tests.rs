@@ -4,9 +4,9 @@ use super::*;
 use crate::print::{Face, Style};
 use serde_json::json;
 
-fn look(out: bool, err: bool) -> Look {
+fn look(out: bool) -> Look {
     let face = |terminal| Face { terminal, style: Style(false) };
-    Look { out: face(out), err: face(err), width: 60 }
+    Look { out: face(out), err: face(out), width: 60 }
 }
 
 /// Plays chunks, half a second apart; `>` marks standard output, `!` standard error, `~` the live line.
@@ -79,20 +79,25 @@ fn a_terminal_shows_text_and_work_in_turn() {
 >
 >Done.
 ";
-    assert_eq!(play(look(true, true), false, &story()), expected);
+    assert_eq!(play(look(true), false, &story()), expected);
 }
 
 #[test]
 fn a_pipe_gets_the_text_as_it_was_written_and_nothing_else() {
+<<<<<<< HEAD
     let piped = play(look(false, false), false, &story());
     let text: String =
         piped.split_inclusive('\n').filter_map(|line| line.strip_prefix('>')).collect();
+=======
+    let piped = play(look(false), false, &story());
+    let text: String = piped.split_inclusive('\n').filter_map(|line| line.strip_prefix('>')).collect();
+>>>>>>> cli
     assert_eq!(text, "I **look**.\n\nDone.\n");
 }
 
 #[test]
 fn what_is_told_twice_is_printed_once() {
-    let once = play(look(true, true), false, &story());
+    let once = play(look(true), false, &story());
     let story = story();
     for cut in 1..story.len() {
         let mut twice = story[..cut].to_vec();
@@ -105,11 +110,15 @@ fn what_is_told_twice_is_printed_once() {
                 .map(|line| line.split(" · ").next().unwrap_or_default().to_owned())
                 .collect::<Vec<_>>()
         };
+<<<<<<< HEAD
         assert_eq!(
             strip(play(look(true, true), false, &twice)),
             strip(once.clone()),
             "cut at {cut}"
         );
+=======
+        assert_eq!(strip(play(look(true), false, &twice)), strip(once.clone()), "cut at {cut}");
+>>>>>>> cli
     }
 }
 
@@ -130,7 +139,7 @@ fn a_failed_call_tells_line_code_and_effect() {
 !● write  b
 !  ⎿ refused · 1.0 s
 ";
-    assert_eq!(play(look(true, true), false, &chunks), expected);
+    assert_eq!(play(look(true), false, &chunks), expected);
 }
 
 #[test]
@@ -141,8 +150,8 @@ fn thinking_is_shown_only_when_asked_for() {
         words("p1", "Yes."),
         json!({"type": "finish"}),
     ];
-    assert_eq!(play(look(true, true), true, &chunks), "!hm\n>\n>Yes.\n");
-    assert_eq!(play(look(true, true), false, &chunks), ">Yes.\n");
+    assert_eq!(play(look(true), true, &chunks), "!hm\n>\n>Yes.\n");
+    assert_eq!(play(look(true), false, &chunks), ">Yes.\n");
 }
 
 #[test]
@@ -151,8 +160,8 @@ fn progress_is_a_live_line_on_a_terminal_and_nothing_elsewhere() {
         call("c1", "bash", json!({"command": "make"})),
         json!({"type": "data-stead-progress", "data": {"callId": "c1", "text": "[1/9] a\n\u{1b}[2K[2/9] b\n", "replaces": false}}),
     ];
-    assert_eq!(play(look(true, true), false, &chunks), "!● bash  make\n~  … ␛[2K[2/9] b\n");
-    assert_eq!(play(look(true, false), false, &chunks), "!● bash  make\n");
+    assert_eq!(play(look(true), false, &chunks), "!● bash  make\n~  … ␛[2K[2/9] b\n");
+    assert_eq!(play(look(false), false, &chunks), "!● bash  make\n");
 }
 
 #[test]
@@ -167,7 +176,7 @@ fn nothing_that_a_model_or_tool_says_controls_the_terminal() {
         json!({"type": "data-stead-progress", "data": {"text": evil}}),
         json!({"type": "finish"}),
     ];
-    let shown = play(look(true, true), true, &chunks);
+    let shown = play(look(true), true, &chunks);
     assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{shown:?}");
 }
 
@@ -179,6 +188,6 @@ fn long_lines_are_cut_to_the_terminal() {
         json!({"type": "tool-output-error", "toolCallId": "c1", "errorText": "y".repeat(200)}),
         json!({"type": "finish"}),
     ];
-    let shown = play(look(true, true), false, &chunks);
+    let shown = play(look(true), false, &chunks);
     assert!(shown.lines().all(|line| width::of(line) <= 61), "{shown}");
 }
