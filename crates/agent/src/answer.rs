@@ -65,7 +65,8 @@ pub fn answer(transcript: &Transcript, block: &BlockId, given: Answer) -> Result
     } else {
         let outcome = Outcome::failed(denied(tool, given.reason.as_deref()));
         entry.facts.push(ended_fact(&transcript.run, call, &outcome));
-        entry.chunks.push(Chunk::Output { call: call.clone(), outcome: outcome.clone() });
+        let (call, block) = (call.clone(), Some(block.clone()));
+        entry.chunks.push(Chunk::Output { call, block, outcome: outcome.clone() });
         CallState::Ended { outcome, ordinal: next_ordinal(transcript.parts()) }
     };
     entry.parts.push((

@@ -144,7 +144,8 @@ pub(crate) fn entry(
         };
         ordinal = ordinal.saturating_add(1);
         entry.facts.push(ended_fact(&transcript.run, &call, &outcome));
-        entry.chunks.push(Chunk::Output { call, outcome });
+        let block = if let Part::Call { block, .. } = &part { block.clone() } else { None };
+        entry.chunks.push(Chunk::Output { call, block, outcome });
         entry.parts.push((idx, part));
     }
     for idx in begins {

@@ -59,7 +59,7 @@ pub(crate) fn close_with(
     let mut ordinal = next_ordinal(&parts);
     for (idx, part) in parts.iter_mut().enumerate() {
         let Some(chunk) = close_part((idx, &mut *part), &end, ordinal) else { continue };
-        if let Chunk::Output { call, outcome } = &chunk {
+        if let Chunk::Output { call, outcome, .. } = &chunk {
             entry.facts.push(ended_fact(&transcript.run, call, outcome));
             ordinal = ordinal.saturating_add(1);
         }
@@ -95,10 +95,10 @@ fn close_part((idx, part): (usize, &mut Part), end: &RunEnd, ordinal: u32) -> Op
             *done = true;
             Some(Chunk::ReasoningEnd { part: idx })
         }
-        Part::Call { call, state, .. } if !matches!(state, CallState::Ended { .. }) => {
+        Part::Call { call, block, state, .. } if !matches!(state, CallState::Ended { .. }) => {
             let outcome = Outcome::failed(left_open(end, state));
             *state = CallState::Ended { outcome: outcome.clone(), ordinal };
-            Some(Chunk::Output { call: call.clone(), outcome })
+            Some(Chunk::Output { call: call.clone(), block: block.clone(), outcome })
         }
         Part::Text { .. }
         | Part::Reasoning { .. }
@@ -129,6 +129,10 @@ fn left_open(end: &RunEnd, state: &CallState) -> Failure {
         RunEnd::Finished => ("run_ended", "the run ended"),
         RunEnd::StepLimit { .. } => ("step_limit", "the run reached its limit of steps"),
     };
+    if matches!(state, CallState::Blocked) {
+        let message = format!("{what} before anyone answered; nothing was done");
+        return Failure::not_started("unanswered", message);
+    }
     if matches!(state, CallState::Started) {
         let message = format!("{what} while this call ran; it may or may not have taken effect");
         Failure::new(code, Effect::Indeterminate, message).with_hint("look before trying it again")

@@ -169,7 +169,7 @@ impl Loop {
                 Ok(Entry {
                     parts,
                     facts: vec![RunFact::StepEnded { run: transcript.run.id.clone() }],
-                    durability: Durability::Power,
+                    durability: Durability::Process,
                     ..Entry::default()
                 })
             })

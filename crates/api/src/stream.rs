@@ -3,10 +3,12 @@
 //! Every `data:` line is a chunk that the SDK's own schema accepts; what is ours travels as
 //! `data-stead-*` chunks and in message metadata. A chunk of the log can take several frames; only the
 //! last of them carries the position, so that a reader that was cut in between gets all of them again.
+//! The finish of a parked run carries none: the run takes it back when it goes on, and a reader that
+//! counted it would miss what then stands in its place.
 
 use serde_json::{Value, json};
 use vocab::{
-    ids::RunId,
+    ids::{BlockId, RunId},
     live::{Chunk, Piece, Position, Told},
     message::{RunEnd, RunState},
     outcome::{Content, Outcome},
@@ -17,6 +19,9 @@ pub const STREAM_HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
 
 /// The code of an outcome that a person refused.
 pub const DENIED: &str = "denied";
+
+/// The code of an outcome whose question nobody had answered when its run ended.
+pub const UNANSWERED: &str = "unanswered";
 
 /// Writes a position as an event id: `<run>.<chunks>.<bytes>`.
 #[must_use]
@@ -41,9 +46,11 @@ pub fn frames(run: &RunId, piece: &Piece) -> String {
         Told::Delta { of, text } => of_delta(of, text),
     };
     let last = chunks.len().saturating_sub(1);
+    let parked =
+        matches!(piece.told, Told::Chunk(Chunk::Finish { state: RunState::Parked { .. }, .. }));
     let mut out = String::new();
     for (idx, chunk) in chunks.iter().enumerate() {
-        if idx == last {
+        if idx == last && !parked {
             out.push_str("id: ");
             out.push_str(&event_id(run, piece.after));
             out.push('\n');
@@ -83,7 +90,17 @@ fn of_delta(of: &Chunk, text: &str) -> Vec<Value> {
         Chunk::InputStart { call, .. } => {
             vec![json!({"type": "tool-input-delta", "toolCallId": call, "inputTextDelta": text})]
         }
-        _ => Vec::new(),
+        Chunk::Start { .. }
+        | Chunk::StepStart
+        | Chunk::StepEnd
+        | Chunk::TextEnd { .. }
+        | Chunk::ReasoningEnd { .. }
+        | Chunk::InputDone { .. }
+        | Chunk::Approval { .. }
+        | Chunk::Output { .. }
+        | Chunk::Steer { .. }
+        | Chunk::Note { .. }
+        | Chunk::Finish { .. } => Vec::new(),
     }
 }
 
@@ -114,7 +131,7 @@ pub fn of_chunk(chunk: &Chunk) -> Vec<Value> {
         Chunk::Approval { call, block } => {
             vec![json!({"type": "tool-approval-request", "toolCallId": call, "approvalId": block})]
         }
-        Chunk::Output { call, outcome } => of_outcome(&call.0, outcome),
+        Chunk::Output { call, block, outcome } => of_outcome(&call.0, block.as_ref(), outcome),
         Chunk::Steer { message } => vec![json!({
             "type": "data-stead-steer", "id": message, "data": {"messageId": message},
         })],
@@ -125,21 +142,36 @@ pub fn of_chunk(chunk: &Chunk) -> Vec<Value> {
     }
 }
 
-fn of_outcome(call: &str, outcome: &Outcome) -> Vec<Value> {
-    let Some(failure) = &outcome.failure else {
-        return vec![json!({
-            "type": "tool-output-available", "toolCallId": call, "output": tool_output(outcome),
-        })];
-    };
-    let told = if failure.code == DENIED {
+/// The answer to a call's question is told together with its outcome: only then is its place in the log
+/// the same for a live run and for the stored one.
+fn of_outcome(call: &str, block: Option<&BlockId>, outcome: &Outcome) -> Vec<Value> {
+    let refused = is_refused(outcome);
+    let mut chunks = Vec::with_capacity(3);
+    if let Some(block) = block {
+        chunks.push(
+            json!({"type": "tool-approval-response", "approvalId": block, "approved": !refused}),
+        );
+    }
+    chunks.push(if refused {
         json!({"type": "tool-output-denied", "toolCallId": call})
-    } else {
+    } else if outcome.is_error() {
         json!({"type": "tool-output-error", "toolCallId": call, "errorText": outcome.plain_text()})
-    };
-    vec![
-        told,
-        json!({"type": "data-stead-outcome", "id": call, "data": outcome_data(call, outcome)}),
-    ]
+    } else {
+        json!({"type": "tool-output-available", "toolCallId": call, "output": tool_output(outcome)})
+    });
+    if outcome.is_error() {
+        let data = outcome_data(call, outcome);
+        chunks.push(json!({"type": "data-stead-outcome", "id": call, "data": data}));
+    }
+    chunks
+}
+
+/// Tells whether a call did not run because nobody allowed it.
+pub(crate) fn is_refused(outcome: &Outcome) -> bool {
+    outcome
+        .failure
+        .as_ref()
+        .is_some_and(|failure| failure.code == DENIED || failure.code == UNANSWERED)
 }
 
 /// What the SDK's error state has no room for: code, effect and details of a failed call.
@@ -180,28 +212,23 @@ fn of_finish(state: &RunState, usage: &Value) -> Vec<Value> {
     };
     let metadata = json!({"run": state, "usage": usage});
     let finish = json!({"type": "finish", "finishReason": reason, "messageMetadata": metadata});
-    match state {
+    // Readers that stop at an error or an abort still learn how the run stands.
+    let told = match state {
         RunState::Ended(RunEnd::Failed { failure }) => {
-            vec![
-                json!({"type": "message-metadata", "messageMetadata": metadata}),
-                json!({"type": "error", "errorText": failure.message}),
-                finish,
-            ]
+            json!({"type": "error", "errorText": failure.message})
         }
-        RunState::Ended(RunEnd::Interrupted) => vec![
-            json!({"type": "message-metadata", "messageMetadata": metadata}),
-            json!({"type": "error", "errorText": "the daemon died while this run worked"}),
-            finish,
-        ],
-        RunState::Ended(RunEnd::Aborted) => vec![
-            json!({"type": "message-metadata", "messageMetadata": metadata}),
-            json!({"type": "abort"}),
-            finish,
-        ],
-        _ => vec![finish],
-    }
+        RunState::Ended(RunEnd::Interrupted) => {
+            json!({"type": "error", "errorText": "the daemon died while this run worked"})
+        }
+        RunState::Ended(RunEnd::Aborted) => json!({"type": "abort"}),
+        RunState::Ended(RunEnd::Finished | RunEnd::StepLimit { .. })
+        | RunState::Running
+        | RunState::Parked { .. } => return vec![finish],
+    };
+    vec![json!({"type": "message-metadata", "messageMetadata": metadata}), told, finish]
 }
 
-fn text_id(part: usize) -> String {
+/// Returns the id that text of a part has on the wire.
+pub(crate) fn text_id(part: usize) -> String {
     format!("p{part}")
 }

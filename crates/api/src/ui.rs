@@ -2,7 +2,10 @@
 //! the run stream reduces them.
 
 use serde_json::{Value, json};
-use vocab::message::{CallState, Message, Part, Role};
+use vocab::{
+    live::segment_end,
+    message::{CallState, Message, Part, Role},
+};
 
 use crate::stream;
 
@@ -10,8 +13,15 @@ use crate::stream;
 #[must_use]
 pub fn message(message: &Message) -> Value {
     let mut parts = Vec::with_capacity(message.parts.len());
-    for (idx, part) in message.parts.iter().enumerate() {
-        push_part(&mut parts, idx, part);
+    let mut begin = 0;
+    while begin < message.parts.len() {
+        let end = segment_end(&message.parts, begin);
+        let segment = message.parts.get(begin..end).unwrap_or_default();
+        for (idx, part) in segment.iter().enumerate() {
+            parts.push(of_part(begin + idx, part));
+        }
+        push_outcomes(&mut parts, segment);
+        begin = end;
     }
     let role = match message.role {
         Role::User => "user",
@@ -24,31 +34,51 @@ pub fn message(message: &Message) -> Value {
     })
 }
 
-fn push_part(parts: &mut Vec<Value>, idx: usize, part: &Part) {
+/// What the SDK has no room for comes where the stream tells it: after the calls of its segment, in the
+/// order in which they ended.
+fn push_outcomes(parts: &mut Vec<Value>, segment: &[Part]) {
+    let mut failed: Vec<_> = segment
+        .iter()
+        .filter_map(|part| {
+            let Part::Call { call, state: CallState::Ended { outcome, ordinal }, .. } = part else {
+                return None;
+            };
+            outcome.is_error().then_some((*ordinal, call, outcome))
+        })
+        .collect();
+    failed.sort_by_key(|(ordinal, ..)| *ordinal);
+    for (_, call, outcome) in failed {
+        let data = stream::outcome_data(&call.0, outcome);
+        parts.push(json!({"type": "data-stead-outcome", "id": call, "data": data}));
+    }
+}
+
+fn of_part(idx: usize, part: &Part) -> Value {
     let state_of = |done: bool| if done { "done" } else { "streaming" };
     match part {
-        Part::Step { .. } => parts.push(json!({"type": "step-start"})),
+        Part::Step { .. } => json!({"type": "step-start"}),
         Part::Text { text, done } => {
-            parts.push(json!({"type": "text", "text": text, "state": state_of(*done)}));
+            json!({"type": "text", "text": text, "state": state_of(*done)})
         }
-        Part::Reasoning { text, done, .. } => {
-            parts.push(json!({"type": "reasoning", "text": text, "state": state_of(*done)}));
-        }
+        Part::Reasoning { text, done, .. } => json!({
+            "type": "reasoning", "id": stream::text_id(idx), "text": text, "state": state_of(*done),
+        }),
         Part::File { media_type, data } => {
             let url = format!("data:{media_type};base64,{data}");
-            parts.push(json!({"type": "file", "mediaType": media_type, "url": url}));
+            json!({"type": "file", "mediaType": media_type, "url": url})
         }
-        Part::Steer { message } => parts.push(
-            json!({"type": "data-stead-steer", "id": message, "data": {"messageId": message}}),
-        ),
-        Part::Note { kind, text } => parts.push(json!({
-            "type": "data-stead-note", "id": format!("p{idx}"), "data": {"kind": kind, "text": text},
-        })),
+        Part::Steer { message } => {
+            json!({"type": "data-stead-steer", "id": message, "data": {"messageId": message}})
+        }
+        Part::Note { kind, text } => json!({
+            "type": "data-stead-note", "id": stream::text_id(idx),
+            "data": {"kind": kind, "text": text},
+        }),
         Part::Call { call, tool, input, block, state } => {
             let mut told = json!({
                 "type": format!("tool-{tool}"), "toolCallId": call, "input": input,
             });
-            let (word, extra) = call_state(state);
+            let (word, extra) = call_state(state, block.is_some());
             told["state"] = json!(word);
             if let Some((key, value)) = extra {
                 told[key] = value;
@@ -56,33 +86,27 @@ fn push_part(parts: &mut Vec<Value>, idx: usize, part: &Part) {
             if let Some(block) = block {
                 told["approval"] = match state {
                     CallState::Blocked => json!({"id": block}),
-                    CallState::Ended { outcome, .. } if is_denied(outcome) => {
-                        json!({"id": block, "approved": false})
+                    CallState::Ended { outcome, .. } => {
+                        json!({"id": block, "approved": !stream::is_refused(outcome)})
                     }
-                    _ => json!({"id": block, "approved": true}),
+                    CallState::Requested | CallState::Approved | CallState::Started => {
+                        json!({"id": block, "approved": true})
+                    }
                 };
             }
-            parts.push(told);
-            if let CallState::Ended { outcome, .. } = state {
-                if outcome.is_error() {
-                    let data = stream::outcome_data(&call.0, outcome);
-                    parts.push(json!({"type": "data-stead-outcome", "id": call, "data": data}));
-                }
-            }
+            told
         }
     }
 }
 
-fn is_denied(outcome: &vocab::outcome::Outcome) -> bool {
-    outcome.failure.as_ref().is_some_and(|failure| failure.code == stream::DENIED)
-}
-
-fn call_state(state: &CallState) -> (&'static str, Option<(&'static str, Value)>) {
+fn call_state(state: &CallState, asked: bool) -> (&'static str, Option<(&'static str, Value)>) {
     match state {
-        CallState::Requested | CallState::Started => ("input-available", None),
         CallState::Blocked => ("approval-requested", None),
         CallState::Approved => ("approval-responded", None),
-        CallState::Ended { outcome, .. } if is_denied(outcome) => ("output-denied", None),
+        // The SDK knows no call that runs; one that was asked about stays answered until it ends.
+        CallState::Requested | CallState::Started if asked => ("approval-responded", None),
+        CallState::Requested | CallState::Started => ("input-available", None),
+        CallState::Ended { outcome, .. } if stream::is_refused(outcome) => ("output-denied", None),
         CallState::Ended { outcome, .. } if outcome.is_error() => {
             ("output-error", Some(("errorText", json!(outcome.plain_text()))))
         }

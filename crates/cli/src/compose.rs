@@ -12,7 +12,7 @@ use daemon::{
 use futures_util::future::BoxFuture;
 use gateway::{
     mount::Front,
-    perimeter::Perimeter,
+    perimeter::{AllowedPage, Perimeter},
     routes::{About, Services},
 };
 use sessions::sessions::{Parts as SessionParts, Sessions, Settings};
@@ -84,9 +84,20 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
         about: about.clone(),
         stop: stop.clone(),
     };
-    let perimeter = Perimeter::new(credential, Vec::new());
+    let perimeter = Perimeter::new(credential, pages(&config)?);
     let front = Arc::new(Front::new(perimeter, gateway::routes::handler(services)));
     Ok(Composed { daemon, front, about, stop })
+}
+
+/// Reads the pages that may call.
+fn pages(config: &config::Config) -> Result<Vec<AllowedPage>, Failure> {
+    let pages = config.daemon.origins.iter().map(|text| {
+        AllowedPage::parse(text).map_err(|error| {
+            Failure::not_started("config_invalid", format!("[daemon] origins: {error}"))
+                .with_hint("write an origin as browsers send it: https://site.example")
+        })
+    });
+    pages.collect()
 }
 
 /// Ends what a daemon that died left running, and closes its runs in the store.
@@ -100,7 +111,8 @@ async fn mend(store: &Store) -> anyhow::Result<()> {
         .collect();
     if !runs.is_empty() {
         let grace = Duration::from_millis(CHILD_GRACE_MS);
-        let killed = tokio::task::spawn_blocking(move || sandbox::reap_leftovers(&runs, grace)).await?;
+        let killed =
+            tokio::task::spawn_blocking(move || sandbox::reap_leftovers(&runs, grace)).await?;
         tracing::warn!(runs = live.len(), killed = killed.len(), "the last daemon died at work");
     }
     let recovered = store.recover().await?;

@@ -64,7 +64,7 @@ fn is_end(delta: &Delta) -> bool {
     matches!(delta, Delta::Done(_) | Delta::Failed(_))
 }
 
-/// Folds deltas: `"text"`, `(thinking)^signature`, `<id tool input>`, `usage in/out/…`, the end.
+/// Folds deltas: `"text"`, `…broken off`, `(thinking)^signature`, `<id tool input>`, `usage in/out/…`, the end.
 pub(crate) fn told(deltas: &[Delta]) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut open: Option<(&str, String)> = None;
@@ -102,7 +102,7 @@ pub(crate) fn told(deltas: &[Delta]) -> String {
             }
             Delta::Failed(failure) => {
                 if let Some((_, text)) = open.take() {
-                    out.push(format!("{text}…"));
+                    out.push(format!("…{text}"));
                 }
                 out.push(format!("!{}", failure.failure.code));
             }

@@ -256,6 +256,10 @@ impl Sessions {
         let run = stored.run.ok_or_else(none)?;
         let parked = matches!(run.state, RunState::Parked { .. });
         let at = match from {
+            // What was told last may not have survived the daemon, so its readers begin anew.
+            Some(_) if matches!(run.state, RunState::Ended(RunEnd::Interrupted)) => {
+                Position::default()
+            }
             Some((id, at)) if id == run.id => at,
             Some(_) => Position::default(),
             None if parked => Position::default(),

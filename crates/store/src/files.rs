@@ -96,7 +96,7 @@ pub(crate) fn sync_parent(path: &Path) -> Result<(), StoreError> {
 /// also how containers and virtual machines see a local disk.
 fn network(dir: &Path) -> Result<Option<&'static str>, StoreError> {
     let found = rustix::fs::statfs(dir).map_err(|errno| StoreError::io(dir, &errno.into()))?;
-    // The field's type differs between machines, the numbers are 32 bits on all of them.
+    // The numbers are 32 bits wide, whatever the width of the field.
     Ok(network_name(u64::try_from(found.f_type).unwrap_or(0) & 0xFFFF_FFFF))
 }
 

@@ -9,7 +9,7 @@ use crate::{error::StoreError, files, sql::set_meta};
 /// The schema's steps; a database's `user_version` is how many it has taken.
 pub(crate) const STEPS: &[&str] = &[include_str!("../migrations/0001.sql")];
 
-/// Pages copied at a time; nobody else uses the database yet.
+/// Pages copied at a time.
 const BACKUP_PAGES: i32 = 1_024;
 
 /// Brings a database to the newest schema. Returns the copy made before, unless it was new.
@@ -60,7 +60,7 @@ pub(crate) fn backup(conn: &Connection, to: &Path) -> Result<(), StoreError> {
 
 /// Returns eight random hexadecimal digits.
 pub(crate) fn new_store_id() -> String {
-    // The middle of a version 4 UUID is random; the id needs to differ, not to be secret.
+    // It needs to differ from other stores, not to be secret.
     let mut bytes = [0_u8; 4];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
         Ok(4) => {}
@@ -68,3 +68,6 @@ pub(crate) fn new_store_id() -> String {
     }
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests;

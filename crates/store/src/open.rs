@@ -99,7 +99,8 @@ fn attempt(options: &Options, path: &Path, steps: &[&str]) -> Result<Ready, Stor
     }
     let owner: i32 = conn.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     if found > 0 && owner != APPLICATION_ID {
-        return Err(StoreError::corrupt("the file is a database of another program"));
+        let name = path.display();
+        return Err(StoreError::conflict(format!("{name} is a database of another program")));
     }
     configure(&conn)?;
     let mut opening = Opening { created: found == 0, ..Opening::default() };
@@ -184,3 +185,6 @@ fn begin_epoch(conn: &mut Connection, unclean: bool) -> Result<(String, u64), St
     change.commit()?;
     Ok((store_id, epoch))
 }
+
+#[cfg(test)]
+mod tests;

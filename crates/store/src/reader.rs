@@ -13,8 +13,8 @@ use vocab::limits::{STORE_READERS_MAX, STORE_READS_WAITING_MAX};
 
 use crate::{error::StoreError, open, writer::answer};
 
-/// How long a reader without work keeps its connection.
-const IDLE: Duration = Duration::from_secs(10);
+/// Long enough for the next click, short enough that an idle daemon is small.
+pub(crate) const IDLE: Duration = Duration::from_secs(10);
 
 type Read = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
@@ -29,6 +29,8 @@ pub(crate) struct Readers {
 struct Shared {
     path: PathBuf,
     vfs: Option<String>,
+    /// How long a reader without work keeps its connection.
+    idle: Duration,
     desk: Mutex<Desk>,
     work: Condvar,
 }
@@ -54,8 +56,8 @@ impl Shared {
 }
 
 impl Readers {
-    pub(crate) fn new(path: PathBuf, vfs: Option<String>) -> Self {
-        let shared = Shared { path, vfs, desk: Mutex::default(), work: Condvar::new() };
+    pub(crate) fn new(path: PathBuf, vfs: Option<String>, idle: Duration) -> Self {
+        let shared = Shared { path, vfs, idle, desk: Mutex::default(), work: Condvar::new() };
         Self { shared: Arc::new(shared), waiting: Semaphore::new(STORE_READS_WAITING_MAX) }
     }
 
@@ -191,14 +193,18 @@ fn next(shared: &Shared) -> Next {
             return Next::Closed;
         }
         desk.idle += 1;
-        let waited = shared.work.wait_timeout(desk, IDLE);
+        let waited = shared.work.wait_timeout(desk, shared.idle);
         let (woken, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         desk = woken;
         desk.idle -= 1;
         if timeout.timed_out() && desk.queue.is_empty() && !desk.closed {
             // Under the same lock that found the queue empty, or a read could wait for a thread that left.
             desk.threads -= 1;
+            shared.work.notify_all();
             return Next::Idle;
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

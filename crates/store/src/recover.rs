@@ -75,8 +75,7 @@ fn interrupt_next(scene: Scene<'_>) -> Result<Option<Vec<Event>>, StoreError> {
     let parts = transcript::parts(scene.conn, message)?;
     let mut facts = Vec::new();
     for (idx, part) in settled(parts) {
-        if let Some((call, effect)) = ended_call(&part) {
-            let code = Some("interrupted".to_owned());
+        if let Some((call, effect, code)) = ended_call(&part) {
             facts.push(RunFact::CallEnded { run: id.clone(), call, effect, code });
         }
         session::put_part(scene.conn, key, &run, &encode::body(idx, &part)?)?;
@@ -98,7 +97,7 @@ fn settled(parts: Vec<Part>) -> Vec<(usize, Part)> {
         match &mut part {
             Part::Text { done, .. } | Part::Reasoning { done, .. } if !*done => *done = true,
             Part::Call { state, .. } if !matches!(state, CallState::Ended { .. }) => {
-                let outcome = Outcome::failed(interrupted(*state == CallState::Started));
+                let outcome = Outcome::failed(interrupted(state));
                 *state = CallState::Ended { outcome, ordinal: next };
                 next += 1;
             }
@@ -115,13 +114,19 @@ fn settled(parts: Vec<Part>) -> Vec<(usize, Part)> {
     changed
 }
 
-fn interrupted(started: bool) -> Failure {
-    if started {
-        let text = "the daemon stopped while this call ran; nobody can tell what it did";
-        Failure::new("interrupted", Effect::Indeterminate, text)
-            .with_hint("look at what it was to change before trying again")
-    } else {
-        Failure::not_started("interrupted", "the daemon stopped before this call began")
+fn interrupted(state: &CallState) -> Failure {
+    match state {
+        CallState::Started => {
+            let text = "the daemon stopped while this call ran; nobody can tell what it did";
+            Failure::new("interrupted", Effect::Indeterminate, text)
+                .with_hint("look at what it was to change before trying again")
+        }
+        CallState::Blocked => {
+            Failure::not_started("unanswered", "the daemon stopped before anyone answered")
+        }
+        CallState::Requested | CallState::Approved | CallState::Ended { .. } => {
+            Failure::not_started("interrupted", "the daemon stopped before this call began")
+        }
     }
 }
 
@@ -130,9 +135,10 @@ fn ordinal(part: &Part) -> Option<u32> {
     Some(*ordinal)
 }
 
-fn ended_call(part: &Part) -> Option<(CallId, Effect)> {
+fn ended_call(part: &Part) -> Option<(CallId, Effect, Option<String>)> {
     let Part::Call { call, state: CallState::Ended { outcome, .. }, .. } = part else {
         return None;
     };
-    Some((call.clone(), outcome.effect()))
+    let code = outcome.failure.as_ref().map(|failure| failure.code.clone());
+    Some((call.clone(), outcome.effect(), code))
 }

@@ -19,7 +19,7 @@ use crate::{
     error::StoreError,
     migrate,
     open::{self, Opening, Options},
-    reader::Readers,
+    reader::{self, Readers},
     rows::{Counts, Filter, Page, Resolved, SessionRow, StoredRun, Transcript, WorkspaceRow},
     sql::{self, FACT_COLUMNS, RUN_SELECT, count, event, int, last_seq, stored_run},
     transcript,
@@ -68,7 +68,7 @@ impl Store {
             .spawn(move || writer.serve(inbox))
             .map_err(|error| StoreError::io(&ready.path, &error))?;
         let room = Arc::new(Semaphore::new(STORE_QUEUE_BYTES_MAX / ROOM_BYTES));
-        let readers = Readers::new(ready.path, options.vfs.clone());
+        let readers = Readers::new(ready.path, options.vfs.clone(), reader::IDLE);
         Ok((Self(Arc::new(Inner { epoch, jobs, room, readers })), ready.opening))
     }
 
@@ -302,8 +302,7 @@ impl Store {
     /// `conflict` when the file exists, or when the disk fails.
     pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
         let to = to.to_owned();
-        // Outside the readers' snapshot: the copy takes its own, a few pages at a time.
-        self.task(move |writer| migrate::backup(&writer.conn, &to)).await
+        self.read(move |conn| migrate::backup(conn, &to)).await
     }
 
     /// Moves the log into the database and syncs it, so that nothing depends on the log.

@@ -15,7 +15,8 @@ use crate::{
     sql::{self, PART_BITS, RUN_SELECT, SESSION_COLUMNS, int, parsed, part_keys, role},
 };
 
-const MESSAGES: &str = "SELECT key, id, role, run, created_at FROM messages \
+/// The query of a conversation; keys rise in its order, so the index needs no sorting.
+pub(crate) const MESSAGES: &str = "SELECT key, id, role, run, created_at FROM messages \
      WHERE session = ?1 AND key > ?2 AND hidden = 0 ORDER BY key LIMIT ?3";
 
 fn session_key(conn: &Connection, session: &SessionId) -> Result<i64, StoreError> {

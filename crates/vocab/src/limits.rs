@@ -272,7 +272,7 @@ limits! {
     STORE_QUEUE_BYTES_MAX: usize = 8 << 20, "bytes",
         "batches that wait for the writer; a caller beyond it waits, so a slow disk holds the runs back",
         "store::a_full_queue_holds_the_caller_back";
-    STORE_BATCH_BYTES_MAX: usize = 256 << 20, "bytes",
+    STORE_BATCH_BYTES_MAX: usize = 64 << 20, "bytes",
         "one batch; it takes the whole queue when it is larger than the queue, and is refused beyond this",
         "store::what_is_too_large_is_refused";
     STORE_GROUP_BYTES_MAX: usize = 2 << 20, "bytes",
@@ -452,8 +452,8 @@ limits! {
     RECENT_CALLS_MAX: usize = 64, "calls",
         "changes remembered by their key, so that a repeated one is not done twice",
         "workspace_local::two_calls_with_one_key_are_one_call";
-    READDIR_ENTRIES_MAX: usize = 100_000, "entries",
-        "entries of a primitive listing; about 10 MB on a wire",
+    READDIR_ENTRIES_MAX: usize = 50_000, "entries",
+        "entries of a primitive listing; about 5 MB on a wire",
         "workspace_local::a_listing_beyond_its_bound_is_refused";
     TRANSFER_PIECE_BYTES: usize = 256 * 1024, "bytes",
         "a piece of a download; few enough hops, little memory",
@@ -464,6 +464,7 @@ limits! {
     UPLOAD_BYTES_MAX: u64 = 64 << 30, "bytes",
         "one upload; a disk image",
         "workspace_local::uploads_are_checked_before_they_are_published";
+
     // provider
     SSE_LINE_BYTES_MAX: usize = 4 << 20, "bytes",
         "a line of a vendor's stream; the largest known hold a whole encrypted thought",

@@ -76,6 +76,8 @@ pub enum Chunk {
     Output {
         /// The call.
         call: CallId,
+        /// The question to a person that it led to.
+        block: Option<BlockId>,
         /// How.
         outcome: Outcome,
     },
@@ -280,7 +282,7 @@ impl Log {
     /// Folds the parts of one segment: what the model said in its order, then what is asked of people,
     /// then the outcomes in the order they came.
     fn fold_segment(&mut self, parts: &[Part], range: std::ops::Range<usize>, total: &mut Usage) {
-        let mut outcomes: Vec<(u32, &CallId, &Outcome)> = Vec::new();
+        let mut outcomes: Vec<(u32, &CallId, &Option<BlockId>, &Outcome)> = Vec::new();
         let mut blocks: Vec<(&BlockId, &CallId)> = Vec::new();
         for (idx, part) in parts.iter().enumerate().skip(range.start).take(range.len()) {
             match part {
@@ -313,7 +315,7 @@ impl Log {
                         blocks.push((block, call));
                     }
                     if let CallState::Ended { outcome, ordinal } = state {
-                        outcomes.push((*ordinal, call, outcome));
+                        outcomes.push((*ordinal, call, block, outcome));
                     }
                 }
                 Part::Steer { message } => {
@@ -330,14 +332,17 @@ impl Log {
             self.push(Chunk::Approval { call: call.clone(), block: block.clone() });
         }
         outcomes.sort_by_key(|(ordinal, ..)| *ordinal);
-        for (_, call, outcome) in outcomes {
-            self.push(Chunk::Output { call: call.clone(), outcome: outcome.clone() });
+        for (_, call, block, outcome) in outcomes {
+            let (call, block, outcome) = (call.clone(), block.clone(), outcome.clone());
+            self.push(Chunk::Output { call, block, outcome });
         }
     }
 }
 
 /// Returns where the segment that begins at `start` ends: at the next step, steering message or note.
-fn segment_end(parts: &[Part], start: usize) -> usize {
+/// The outcomes of a segment's calls are told at its end, in the order in which they came.
+#[must_use]
+pub fn segment_end(parts: &[Part], start: usize) -> usize {
     let next = parts.iter().skip(start + 1).position(|part| {
         matches!(part, Part::Step { .. } | Part::Steer { .. } | Part::Note { .. })
     });

@@ -39,7 +39,7 @@ pub(crate) fn register(
     parents: Parents,
     (turn, stop): (Turn, &Stop),
 ) -> Result<Registered, Failure> {
-    turn.wait();
+    in_turn(site, &turn)?;
     stop.check()?;
     let path = site.root.parse(text)?;
     let mut made = false;
@@ -59,6 +59,12 @@ pub(crate) fn register(
         )
     })?;
     Ok(Registered { path, key, ticket, made })
+}
+
+/// Waits for a turn. The work of an earlier turn may still be queued, so that the thread counts as one
+/// that waits.
+pub(crate) fn in_turn(site: &Site, turn: &Turn) -> Result<(), Failure> {
+    if turn.is_up() { Ok(()) } else { site.files.waiting(|| turn.wait()) }
 }
 
 impl Registered {

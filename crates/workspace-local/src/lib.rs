@@ -27,3 +27,8 @@ mod turn;
 pub use open::{OpenError, Options, ProgramOptions, derived_id};
 pub use serve::LocalWorkspace;
 pub use tools::preview;
+
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+mod tests;

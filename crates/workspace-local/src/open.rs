@@ -6,7 +6,6 @@
 )]
 
 use std::{
-    collections::HashMap,
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -133,7 +132,9 @@ impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         match error {
             OpenError::Root(error) => error.into(),
-            other => Self::not_started(other.code(), other.to_string()),
+            other @ (OpenError::Artifacts(_) | OpenError::Shell(_)) => {
+                Self::not_started(other.code(), other.to_string())
+            }
         }
     }
 }
@@ -203,7 +204,7 @@ fn programs(options: ProgramOptions) -> Result<Programs, PlanError> {
         pool: Pool::new("workspace-programs", POOL_PROGRAM_THREADS_MAX),
         timeout_ms_default: options.timeout_ms_default,
         timeout_ms_max: options.timeout_ms_max.min(CHILD_TIMEOUT_MS_MAX),
-        scopes: Mutex::new(HashMap::new()),
+        scopes: Mutex::default(),
     })
 }
 
@@ -236,7 +237,8 @@ impl Site {
     fn close(&self) {
         if let Some(programs) = &self.programs {
             let mut scopes = programs.scopes.lock().unwrap_or_else(PoisonError::into_inner);
-            let ended: Vec<_> = scopes.drain().collect();
+            scopes.closed = true;
+            let ended: Vec<_> = scopes.open.drain().collect();
             drop(scopes);
             for (_, scope) in ended {
                 scope.end(Duration::from_millis(CHILD_GRACE_MS));

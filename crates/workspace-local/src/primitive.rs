@@ -5,6 +5,7 @@ use std::{io::Read, sync::Arc};
 use bytes::Bytes;
 use confine::{Access as Wish, PublishOptions};
 use futures_util::{future::BoxFuture, stream::BoxStream};
+use sandbox::ExitStatus;
 use sha2::{Digest, Sha256};
 use vocab::{
     ids::WorkspaceId,
@@ -32,9 +33,6 @@ use crate::{
     tools::{self, Command},
     transfer, truncate,
 };
-
-/// What runs a command needs to know of how it ended.
-use sandbox::ExitStatus;
 
 pub(crate) fn kind(kind: confine::Kind) -> Kind {
     match kind {
@@ -146,7 +144,7 @@ impl Workspace for LocalWorkspace {
     fn mkdir(&self, at: Request, parents: bool) -> BoxFuture<'static, Answer<()>> {
         let turn = self.0.turns.take();
         self.look(at, move |site, at, _| {
-            turn.wait();
+            lanes::in_turn(site, &turn)?;
             let path = site.root.parse(&at.path)?;
             let there = site.root.lstat(&path).is_ok();
             if there && !parents {

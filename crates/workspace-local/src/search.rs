@@ -99,21 +99,23 @@ impl Query {
     pub(crate) fn new(pattern: &str, meaning: Meaning) -> Result<Self, Failure> {
         // Only where a line's end is asked for does it matter which bytes end it.
         let crlf = pattern.contains('$') && !meaning.literal;
-        let matcher = RegexMatcherBuilder::new()
+        let mut builder = RegexMatcherBuilder::new();
+        builder
             .case_insensitive(meaning.ignore_case)
             .fixed_strings(meaning.literal)
-            .multi_line(true)
-            .line_terminator(Some(b'\n'))
-            .crlf(crlf)
-            .build(pattern)
-            .map_err(|error| {
-                let hint = if pattern.contains('\n') || pattern.contains("\\n") {
-                    "search for one line at a time"
-                } else {
-                    "set literal to search for the text as it is"
-                };
-                Failure::not_started("invalid_pattern", error.to_string()).with_hint(hint)
-            })?;
+            .multi_line(true);
+        builder.line_terminator(Some(b'\n'));
+        if crlf {
+            builder.crlf(true);
+        }
+        let matcher = builder.build(pattern).map_err(|error| {
+            let hint = if pattern.contains('\n') || pattern.contains("\\n") {
+                "search for one line at a time"
+            } else {
+                "set literal to search for the text as it is"
+            };
+            Failure::not_started("invalid_pattern", error.to_string()).with_hint(hint)
+        })?;
         Ok(Self { matcher, crlf, glob: None, context: 0, limit: 1 })
     }
 

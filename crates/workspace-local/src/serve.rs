@@ -71,7 +71,7 @@ impl ToolSource for LocalWorkspace {
         let Some(programs) = &self.0.programs else {
             return Box::pin(std::future::ready(Vec::new()));
         };
-        let scope = programs.scopes.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+        let scope = programs.scopes.lock().unwrap_or_else(PoisonError::into_inner).open.remove(run);
         let Some(scope) = scope else { return Box::pin(std::future::ready(Vec::new())) };
         let (done, killed) = tokio::sync::oneshot::channel();
         // A thread of its own, since all of the pool's may be busy with what is to be ended.

@@ -41,8 +41,15 @@ pub(crate) struct Programs {
     pub(crate) pool: Pool,
     pub(crate) timeout_ms_default: u64,
     pub(crate) timeout_ms_max: u64,
-    /// One scope for each run that started something.
-    pub(crate) scopes: Mutex<HashMap<RunId, Arc<Scope>>>,
+    pub(crate) scopes: Mutex<Scopes>,
+}
+
+/// One scope for each run that started something.
+#[derive(Default)]
+pub(crate) struct Scopes {
+    pub(crate) open: HashMap<RunId, Arc<Scope>>,
+    /// Whether the workspace is being closed, so that none may be opened.
+    pub(crate) closed: bool,
 }
 
 impl Site {

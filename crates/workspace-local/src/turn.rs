@@ -47,6 +47,11 @@ impl Turns {
 }
 
 impl Turn {
+    /// Tells whether all earlier turns are over.
+    pub(crate) fn is_up(&self) -> bool {
+        self.turns.state().serving == self.number
+    }
+
     /// Waits until all earlier turns are over. They are short: a look at the disk each.
     pub(crate) fn wait(&self) {
         let mut state = self.turns.state();

@@ -7,5 +7,6 @@ pub mod call;
 pub mod catalog;
 pub mod fake;
 pub mod grant;
+pub mod law;
 pub mod primitive;
 pub mod source;

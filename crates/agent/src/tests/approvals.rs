@@ -74,7 +74,7 @@ async fn a_question_parks_the_run_and_its_answers_go_on() {
         rig.stored(),
         [
             "+ 0=step > step_start",
-            "+P 0=step(tools) 1=c1:requested 2=c2:requested 3=c3:requested ! step_ended",
+            "+ 0=step(tools) 1=c1:requested 2=c2:requested 3=c3:requested ! step_ended",
             "+ 2=c2:blocked 3=c3:blocked ! run_blocked, run_blocked > approval c2, approval c3",
             "+ 1=c1:started ! c1 started",
             "+ 1=c1:ok#0 ! c1 ended > output c1",
@@ -85,7 +85,7 @@ async fn a_question_parks_the_run_and_its_answers_go_on() {
             "+ 2=c2:started ! c2 started",
             "+ 2=c2:ok#2 ! c2 ended > output c2",
             "+ 4=step > step_end, step_start",
-            "+P 4=step(stop) 5=\"done\". ! step_ended",
+            "+ 4=step(stop) 5=\"done\". ! step_ended",
             "+P finished ! run_ended > step_end, finish",
         ]
     );

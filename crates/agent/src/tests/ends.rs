@@ -36,7 +36,7 @@ async fn a_call_that_failed_before_its_first_word_is_tried_again() {
             "+ 0=step > step_start",
             "+ 1=note(retry) ! retry 2 in 2000 > note 1 retry",
             "+ 2=note(retry) ! retry 3 in 700 > note 2 retry",
-            "+P 0=step(stop) 3=\"yes\". ! step_ended",
+            "+ 0=step(stop) 3=\"yes\". ! step_ended",
             "+P finished ! run_ended > step_end, finish",
         ],
     )

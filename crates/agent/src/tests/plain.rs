@@ -23,7 +23,7 @@ async fn a_plain_answer() {
         ~ text_start 1
         ~ "Hello"
         ~ text_end 1
-        +P 0=step(stop) 1="Hello". ! step_ended
+        + 0=step(stop) 1="Hello". ! step_ended
         +P finished ! run_ended > step_end, finish
         "#,
     )
@@ -54,14 +54,14 @@ async fn thinking_words_and_three_calls_in_a_row() {
         ~ input_start c1
         ~ "{\"path\":\"a\"}"
         ~ input_done c1
-        +P 0=step(tools) 1=think "hm". 2=c1:requested ! step_ended
+        + 0=step(tools) 1=think "hm". 2=c1:requested ! step_ended
         + 2=c1:started ! c1 started
         + 2=c1:ok#0 ! c1 ended > output c1
         + 3=step > step_end, step_start
         ~ input_start c1_2
         ~ "{\"path\":\"a\"}"
         ~ input_done c1_2
-        +P 3=step(tools) 4=c1_2:requested ! step_ended
+        + 3=step(tools) 4=c1_2:requested ! step_ended
         + 4=c1_2:started ! c1_2 started
         + 4=c1_2:ok#1 ! c1_2 ended > output c1_2
         + 5=step > step_end, step_start
@@ -71,14 +71,14 @@ async fn thinking_words_and_three_calls_in_a_row() {
         ~ input_start c1_3
         ~ "{\"path\":\"a\"}"
         ~ input_done c1_3
-        +P 5=step(tools) 6="so". 7=c1_3:requested ! step_ended
+        + 5=step(tools) 6="so". 7=c1_3:requested ! step_ended
         + 7=c1_3:started ! c1_3 started
         + 7=c1_3:ok#2 ! c1_3 ended > output c1_3
         + 8=step > step_end, step_start
         ~ text_start 9
         ~ "done"
         ~ text_end 9
-        +P 8=step(stop) 9="done". ! step_ended
+        + 8=step(stop) 9="done". ! step_ended
         +P finished ! run_ended > step_end, finish
         "#,
     )
@@ -111,12 +111,12 @@ async fn what_the_user_says_meanwhile_comes_in_between_two_steps() {
         rig.stored(),
         [
             "+ 0=step > step_start",
-            "+P 0=step(tools) 1=c1:requested 2=c2:requested ! step_ended",
+            "+ 0=step(tools) 1=c1:requested 2=c2:requested ! step_ended",
             "+ 1=c1:started 2=c2:started ! c1 started, c2 started",
             "+ 1=c1:ok#0 2=c2:ok#1 ! c1 ended, c2 ended > output c1, output c2",
             "+ 3=steer > step_end, steer",
             "+ 4=step > step_start",
-            "+P 4=step(stop) 5=\"right\". ! step_ended",
+            "+ 4=step(stop) 5=\"right\". ! step_ended",
             "+P finished ! run_ended > step_end, finish",
         ]
     );
@@ -163,7 +163,7 @@ async fn text_is_stored_at_intervals_of_time_and_size() {
             "+ 0=step > step_start",
             "+ 1=\"one two\"…",
             "+ 1=\"one two threeLARGE\"…",
-            "+P 0=step(stop) 1=\"one two threeLARGE\". ! step_ended",
+            "+ 0=step(stop) 1=\"one two threeLARGE\". ! step_ended",
             "+P finished ! run_ended > step_end, finish",
         ]
     );
@@ -181,7 +181,7 @@ async fn a_part_that_ended_is_stored_while_the_model_thinks_on() {
         [
             "+ 0=step > step_start",
             "+ 1=\"first\".",
-            "+P 0=step(stop) 2=\"second\". ! step_ended",
+            "+ 0=step(stop) 2=\"second\". ! step_ended",
             "+P finished ! run_ended > step_end, finish",
         ]
     );

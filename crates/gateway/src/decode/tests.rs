@@ -19,7 +19,8 @@ fn a_wrong_field_is_named_by_its_path() {
     check::<R>("{", "malformed_body", None);
     check::<R>(r#"{"messages": []} x"#, "malformed_body", None);
     check::<R>("nonsense", "malformed_body", None);
-    check::<R>("[]", "invalid_field", Some("messages"));
+    check::<R>("[[]]", "invalid_field", Some("body"));
+    check::<R>("1", "invalid_field", Some("body"));
     check::<R>("{}", "invalid_field", Some("messages"));
     check::<R>("", "invalid_field", Some("messages"));
     check::<R>(r#"{"messages": 1}"#, "invalid_field", Some("messages"));
@@ -34,14 +35,14 @@ fn a_wrong_field_is_named_by_its_path() {
     let part = |inner: &str| message(&format!(r#""role": "user", "parts": [{{{inner}}}]"#));
     check::<R>(&part(r#""type": "text", "x": 1"#), "unknown_field", Some("messages[1].parts[0].x"));
     check::<R>(&part(r#""type": "text""#), "invalid_field", Some("messages[1].parts[0].text"));
-    check::<R>(&part(r#""type": "song""#), "invalid_field", Some("messages[1].parts[0]"));
+    check::<R>(&part(r#""type": "song""#), "invalid_field", Some("messages[1].parts[0].type"));
     check::<R>(r#"{"messages": [], "keys": {"a": 1}}"#, "invalid_field", Some("keys.a"));
 }
 
 #[test]
 fn nesting_is_bounded() {
     let depth = limits::JSON_DEPTH_MAX;
-    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let nested = |depth: usize| format!("{}1{}", r#"{"a":"#.repeat(depth), "}".repeat(depth));
     assert!(json::<serde_json::Value>(nested(depth).as_bytes()).is_ok());
     check::<serde_json::Value>(&nested(depth + 1), "malformed_body", None);
     check::<serde_json::Value>(&nested(1_000_000), "malformed_body", None);

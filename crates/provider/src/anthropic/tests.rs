@@ -180,7 +180,7 @@ fn odd_events_do_not_fail_a_turn() {
     );
     let error = json!({ "type": "error",
         "error": { "type": "overloaded_error", "message": "Overloaded" } });
-    check(&[start(0, json!({ "type": "text", "text": "a" })), error], "a… !overloaded");
+    check(&[start(0, json!({ "type": "text", "text": "a" })), error], "…a !overloaded");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn one(conn: &Connection, column: &str, value: &str) -> Result<Option<SessionRow
 }
 
 /// The query of a page; the index of recent sessions gives its order, so it reads no more than it returns.
-pub(super) fn page_sql() -> String {
+fn page_sql() -> String {
     format!(
         "SELECT {SESSION_COLUMNS}, key FROM sessions WHERE deleted = 0 \
          AND (updated_seq, key) < (?1, ?2) \
@@ -103,3 +103,6 @@ pub(crate) fn resolve(conn: &Connection, text: &str) -> Result<Resolved, StoreEr
 fn like(text: &str) -> String {
     text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,18 +1,14 @@
 //! For every operation that changes the disk during a typical run: let it fail, die there, or lose
 //! power there, come back, and check every promise that was made before.
 
-#![expect(clippy::disallowed_methods, reason = "copies the prepared database for each trial")]
-
 use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::json;
 use store::{Appended, Batch, Change, Durability, NewFact, Options, Store, StoreError};
+use testkit::faulty_vfs::{Fault, Layer, register};
 use vocab::{ids::SessionId, outcome::Effect};
 
-use crate::{
-    rig::{Rig, session, user},
-    vfs::{Fault, Layer, register},
-};
+use crate::rig::{Rig, session, user};
 
 /// How a trial ends, if the fault did not end it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -219,6 +215,6 @@ async fn lost_power_takes_nothing_that_was_synced() {
 #[tokio::test]
 async fn a_batch_larger_than_the_cache_is_whole_or_absent() {
     for fault in [Fault::IoOnce, Fault::FullOnce, Fault::Kill, Fault::PowerLoss] {
-        every_operation(fault, End::Close, 1_500_000, 41).await;
+        every_operation(fault, End::Close, 1_200_000, 397).await;
     }
 }

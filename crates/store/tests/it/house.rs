@@ -1,1 +1,177 @@
-//! x
+//! Keeping house: recovery, deletion, retention, copies.
+
+use std::{os::unix::fs::PermissionsExt, time::Duration};
+
+use serde_json::json;
+use store::{Batch, Change, Options, Pruned, Recovered, Retention, Store, StoreError};
+use vocab::{
+    message::{CallState, Part, RunEnd, RunState},
+    outcome::{Effect, Outcome},
+};
+
+use crate::rig::{Rig, call, change, put, session, started, state, step_ended, text, user};
+
+fn rows(rig: &Rig, table: &str) -> i64 {
+    let conn = rusqlite::Connection::open(rig.path()).unwrap();
+    conn.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn a_start_ends_what_was_running_and_says_what_may_have_happened() {
+    let rig = Rig::new();
+    let store = rig.store();
+    let id = session(&store, "crashed").await;
+    let run = started(&store, &id).await;
+    let ended = CallState::Ended { outcome: Outcome::text("ok"), ordinal: 0 };
+    let half = Part::Text { text: "half a sen".into(), done: false };
+    let parts = [
+        text("whole"),
+        call("ended", ended.clone()),
+        call("started", CallState::Started),
+        call("approved", CallState::Approved),
+        call("requested", CallState::Requested),
+        half,
+    ];
+    for (idx, part) in parts.iter().enumerate() {
+        change(&store, &id, put(&run, idx, part.clone())).await.unwrap();
+    }
+    let waiting = session(&store, "parked").await;
+    let parked = started(&store, &waiting).await;
+    let blocked = call("asks", CallState::Blocked);
+    change(&store, &waiting, put(&parked, 0, blocked.clone())).await.unwrap();
+    change(&store, &waiting, state(&parked, RunState::Parked { blocks: vec![] })).await.unwrap();
+    drop(store);
+
+    let (store, opening) = rig.open();
+    assert!(opening.unclean);
+    let recovered = store.recover().await.unwrap();
+    assert_eq!(recovered.runs, 1);
+    let told: Vec<_> = recovered
+        .events
+        .iter()
+        .map(|event| (event.body["kind"].clone(), event.body["effect"].clone()))
+        .collect();
+    let none = serde_json::Value::Null;
+    assert_eq!(
+        told,
+        [
+            (json!("call_ended"), json!("indeterminate")),
+            (json!("call_ended"), json!("not_started")),
+            (json!("call_ended"), json!("not_started")),
+            (json!("run_ended"), none),
+        ]
+    );
+    let found = store.transcript(&id).await.unwrap();
+    assert_eq!(found.run.unwrap().state, RunState::Ended(RunEnd::Interrupted));
+    let parts = &found.messages[0].parts;
+    assert_eq!(parts[..2], [text("whole"), call("ended", ended)]);
+    assert_eq!(parts[5], text("half a sen"));
+    for (idx, effect) in [(2, Effect::Indeterminate), (3, Effect::NotStarted)] {
+        let Part::Call { state: CallState::Ended { outcome, ordinal }, .. } = &parts[idx] else {
+            panic!("{:?}", parts[idx]);
+        };
+        let failure = outcome.failure.as_ref().unwrap();
+        assert_eq!((failure.code.as_str(), failure.effect), ("interrupted", effect));
+        assert_eq!(usize::try_from(*ordinal).unwrap(), idx - 1);
+    }
+    assert_eq!(store.recover().await.unwrap(), Recovered::default());
+    let kept = store.transcript(&waiting).await.unwrap();
+    assert_eq!(kept.messages[0].parts, [blocked]);
+    assert_eq!(store.live_runs().await.unwrap().len(), 1);
+    started(&store, &id).await;
+}
+
+#[tokio::test]
+async fn deleting_leaves_one_tombstone() {
+    let rig = Rig::new();
+    let store = rig.store();
+    let kept = session(&store, "kept").await;
+    let id = session(&store, "gone").await;
+    let mut message = user("many");
+    message.parts = (0..2_500).map(|number| text(&number.to_string())).collect();
+    change(&store, &id, Change::AddMessage(message)).await.unwrap();
+    let run = started(&store, &id).await;
+    assert_eq!(store.delete_session(&id).await.unwrap_err().code(), "conflict");
+    change(&store, &id, state(&run, RunState::Parked { blocks: vec![] })).await.unwrap();
+    let before = store.cursor().await.unwrap();
+    let tombstone = store.delete_session(&id).await.unwrap();
+    assert_eq!(tombstone.body, json!({"kind": "session_deleted"}));
+    assert_eq!(tombstone.session, Some(id.clone()));
+    let left = store.facts_after(None, 100).await.unwrap();
+    let of_it: Vec<_> = left.iter().filter(|event| event.session == Some(id.clone())).collect();
+    assert_eq!(of_it, [&tombstone]);
+    assert_eq!(store.facts_after(Some(&before), 100).await.unwrap(), [tombstone]);
+    for table in ["messages", "parts", "runs"] {
+        assert_eq!(rows(&rig, table), 0, "{table}");
+    }
+    assert_eq!(store.session(&id).await.unwrap_err().code(), "not_found");
+    assert_eq!(store.counts().await.unwrap().sessions, 1);
+    store.session(&kept).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_deletion_that_was_cut_off_is_finished_at_the_next_start() {
+    let rig = Rig::new();
+    let store = rig.store();
+    let id = session(&store, "half gone").await;
+    change(&store, &id, Change::AddMessage(user("x"))).await.unwrap();
+    store.close().await.unwrap();
+    let conn = rusqlite::Connection::open(rig.path()).unwrap();
+    conn.execute("UPDATE sessions SET deleted = 1", []).unwrap();
+    drop(conn);
+    let store = rig.store();
+    assert!(store.sessions(store::Filter::default()).await.unwrap().sessions.is_empty());
+    let recovered = store.recover().await.unwrap();
+    assert_eq!((recovered.deleted, recovered.events.len()), (1, 1));
+    assert_eq!(rows(&rig, "messages") + rows(&rig, "sessions"), 0);
+}
+
+#[tokio::test]
+async fn old_facts_go_and_older_cursors_expire() {
+    let rig = Rig::new();
+    let store = rig.store();
+    let id = session(&store, "old").await;
+    let run = started(&store, &id).await;
+    let many = |count: usize| {
+        let batch = Batch::of_session(store.epoch(), id.clone());
+        (0..count).fold(batch, |batch, _| batch.fact(step_ended(&run)))
+    };
+    store.append(many(1_498)).await.unwrap();
+    let old = store.cursor().await.unwrap();
+    assert_eq!(store.prune(Retention::default()).await.unwrap(), Pruned::default());
+    rig.clock.advance(Duration::from_secs(31 * 24 * 3_600));
+    let answer = Change::PutIdempotent { scope: "s".into(), token: "t".into(), answer: json!(1) };
+    store.append(many(10).change(answer)).await.unwrap();
+    assert_eq!(store.prune(Retention::default()).await.unwrap().facts, 1_500);
+    let early = store::Cursor { seq: 1_499, ..old.clone() };
+    let expired = store.facts_after(Some(&early), 10).await;
+    assert_eq!(expired, Err(StoreError::CursorExpired { oldest: old.clone() }));
+    assert_eq!(store.facts_after(Some(&old), 100).await.unwrap().len(), 10);
+    let few = Retention { facts_count: 3, ..Retention::default() };
+    assert_eq!(store.prune(few).await.unwrap(), Pruned { facts: 7, answers: 0 });
+    assert_eq!(store.facts_after(None, 100).await.unwrap().len(), 3);
+    rig.clock.advance(Duration::from_secs(31 * 24 * 3_600));
+    let pruned = store.prune(Retention::default()).await.unwrap();
+    assert_eq!(pruned, Pruned { facts: 3, answers: 1 });
+    // Numbers go on where they were although nothing is left.
+    assert_eq!(store.append(many(1)).await.unwrap().events[0].seq, 1_511);
+    assert_eq!(store.transcript(&id).await.unwrap().messages.len(), 1);
+}
+
+#[tokio::test]
+async fn a_copy_is_whole_private_and_a_store_of_its_own() {
+    let rig = Rig::new();
+    let store = rig.store();
+    let id = session(&store, "copied").await;
+    let path = rig.dir.path().join("copy.db");
+    store.backup(&path).await.unwrap();
+    assert_eq!(store.backup(&path).await.unwrap_err().code(), "conflict");
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    change(&store, &id, Change::SetTitle("later".into())).await.unwrap();
+    let (copy, opening) = Store::open(&Options { path, ..rig.options() }).unwrap();
+    assert!(!opening.unclean);
+    assert_eq!(copy.session(&id).await.unwrap().title, "copied");
+    assert_ne!(copy.id(), store.id());
+    store.checkpoint().await.unwrap();
+}

@@ -1,1 +1,222 @@
-//! x
+//! Reading: pages, short forms, transcripts, cursors.
+
+use store::{Batch, Change, Cursor, Filter, NewSession, Phase, Resolved, Store, StoreError};
+use vocab::{
+    fact::SessionFact,
+    ids::SessionId,
+    message::{Message, Mode, RunEnd, RunState, Usage},
+};
+
+use crate::rig::{Rig, change, model, put, session, started, state, step_ended, text, user};
+
+async fn titles(store: &Store, filter: Filter) -> Vec<String> {
+    let page = store.sessions(filter).await.unwrap();
+    page.sessions.into_iter().map(|session| session.title).collect()
+}
+
+#[tokio::test]
+async fn a_row_tells_everything_about_a_session() {
+    let rig = Rig::new();
+    let store = rig.store();
+    let id = SessionId::generate();
+    let new = NewSession {
+        alias: Some("chat-1".into()),
+        title: "A title".into(),
+        workspace: Some("site".into()),
+        cwd: Some("/src/site".into()),
+        model: Some(model()),
+        mode: Mode::Ask,
+    };
+    let batch = Batch::of_session(store.epoch(), id.clone()).change(Change::CreateSession(new));
+    store.append(batch.fact(SessionFact::SessionCreated)).await.unwrap();
+    rig.clock.advance(std::time::Duration::from_secs(1));
+    let run = started(&store, &id).await;
+    let usage = Usage { input: 1, output: 2, reasoning: 3, cache_read: 4, cache_write: 5 };
+    change(&store, &id, Change::AddUsage(usage)).await.unwrap();
+    change(&store, &id, Change::AddUsage(usage)).await.unwrap();
+    let row = store.session(&id).await.unwrap();
+    assert_eq!(row.alias.as_deref(), Some("chat-1"));
+    assert_eq!(row.place.workspace.as_deref(), Some("site"));
+    assert_eq!((row.model.clone(), row.mode), (Some(model()), Mode::Ask));
+    assert_eq!(row.updated_at - row.created_at, 1_000);
+    assert_eq!((row.messages, row.updated_seq), (1, 4));
+    assert_eq!(row.usage.cache_write, 10);
+    let mark = row.run.clone().unwrap();
+    assert_eq!((mark.id, mark.phase), (run.id.clone(), Phase::Running));
+    change(&store, &id, state(&run, RunState::Ended(RunEnd::Aborted))).await.unwrap();
+    change(&store, &id, Change::SetTitle("Another".into())).await.unwrap();
+    change(&store, &id, Change::SetModel(None)).await.unwrap();
+    change(&store, &id, Change::SetMode(Mode::Auto)).await.unwrap();
+    change(&store, &id, Change::SetPlace { workspace: None, cwd: None }).await.unwrap();
+    let row = store.session_by_alias("chat-1").await.unwrap().unwrap();
+    assert_eq!(row.run.unwrap().phase, Phase::Aborted);
+    assert_eq!((row.title.as_str(), row.model, row.mode), ("Another", None, Mode::Auto));
+    assert_eq!(row.place, store::Place::default());
+    assert_eq!(store.session_by_alias("chat-2").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_list_pages_through_everything_once() {
+    let rig = Rig::new();
+    let store = rig.store();
+    for number in 0..230 {
+        session(&store, &format!("number {number:03}")).await;
+    }
+    let mut seen = Vec::new();
+    let mut filter = Filter { limit: 1_000, ..Filter::default() };
+    loop {
+        let page = store.sessions(filter.clone()).await.unwrap();
+        assert!(page.sessions.len() <= 200);
+        seen.extend(page.sessions.into_iter().map(|session| session.title));
+        // What becomes active while somebody pages moves to the front and disturbs nothing behind.
+        session(&store, "newcomer").await;
+        match page.next {
+            Some(next) => filter.after = Some(next),
+            None => break,
+        }
+    }
+    let expected: Vec<_> = (0..230).rev().map(|number| format!("number {number:03}")).collect();
+    assert_eq!(seen, expected);
+    assert_eq!(titles(&store, Filter::default()).await.len(), 50);
+    let bad = Filter { after: Some("yesterday".into()), ..Filter::default() };
+    assert_eq!(store.sessions(bad).await.unwrap_err().code(), "conflict");
+}
+
+#[tokio::test]
+async fn a_filter_takes_signs_literally() {
+    let rig = Rig::new();
+    let store = rig.store();
+    for title in ["50% done", "50 done", "a_b", "aXb", r"back\slash"] {
+        session(&store, title).await;
+    }
+    for (query, found) in [
+        ("0%", vec!["50% done"]),
+        ("a_B", vec!["a_b"]),
+        (r"k\s", vec![r"back\slash"]),
+        ("DONE", vec!["50 done", "50% done"]),
+        ("nowhere", vec![]),
+    ] {
+        let filter = Filter { query: Some(query.into()), ..Filter::default() };
+        assert_eq!(titles(&store, filter).await, found, "{query}");
+    }
+    let filter = Filter { cwd: Some("/".into()), ..Filter::default() };
+    assert!(titles(&store, filter).await.is_empty());
+}
+
+#[tokio::test]
+async fn short_forms_resolve_or_name_the_candidates() {
+    let rig = Rig::new();
+    let store = rig.store();
+    let mut ids = Vec::new();
+    for number in 0..25 {
+        ids.push(session(&store, &format!("fix the parser {number}")).await);
+    }
+    let one = |resolved: Resolved| match resolved {
+        Resolved::One(session) => Some(session.id),
+        Resolved::None | Resolved::Many(_) => None,
+    };
+    let full = ids[3].as_str();
+    for form in [full, &full[4..], &full[20..]] {
+        assert_eq!(one(store.resolve(form).await.unwrap()), Some(ids[3].clone()), "{form}");
+    }
+    assert_eq!(one(store.resolve("PARSER 17").await.unwrap()), Some(ids[17].clone()));
+    for form in ["ses_", "fix the"] {
+        match store.resolve(form).await.unwrap() {
+            Resolved::Many(found) => assert_eq!((found.len(), &found[0].id), (20, &ids[24])),
+            other @ (Resolved::One(_) | Resolved::None) => panic!("{form}: {other:?}"),
+        }
+    }
+    for form in ["", "%", "zzz"] {
+        assert_eq!(store.resolve(form).await.unwrap(), Resolved::None, "{form}");
+    }
+}
+
+#[tokio::test]
+async fn raw_json_is_what_parsing_would_give() {
+    let rig = Rig::new();
+    let store = rig.store();
+    let id = session(&store, "json").await;
+    assert_eq!(store.messages_json(&id).await.unwrap(), "[]");
+    change(&store, &id, Change::AddMessage(user("quote \" and é\u{0}"))).await.unwrap();
+    let run = started(&store, &id).await;
+    for idx in 0..3 {
+        change(&store, &id, put(&run, idx, text(&format!("part {idx}")))).await.unwrap();
+    }
+    let raw = store.messages_json(&id).await.unwrap();
+    let read: Vec<Message> = serde_json::from_str(&raw).unwrap();
+    assert_eq!(read, store.transcript(&id).await.unwrap().messages);
+    assert_eq!(read[1].parts.len(), 3);
+    let after = store.messages(&id, Some(&read[0].id), 10).await.unwrap();
+    assert_eq!(after, read[1..]);
+    assert_eq!(store.messages(&id, None, 1).await.unwrap(), read[..1]);
+    assert_eq!(store.live_runs().await.unwrap()[0].run.id, run.id);
+}
+
+#[tokio::test]
+async fn hidden_messages_are_out_of_the_conversation() {
+    let rig = Rig::new();
+    let store = rig.store();
+    let id = session(&store, "rewind").await;
+    let kept = user("kept");
+    change(&store, &id, Change::AddMessage(kept.clone())).await.unwrap();
+    change(&store, &id, Change::AddMessage(user("hidden"))).await.unwrap();
+    change(&store, &id, Change::HideAfter(Some(kept.id.clone()))).await.unwrap();
+    change(&store, &id, Change::AddMessage(user("new"))).await.unwrap();
+    let found = store.transcript(&id).await.unwrap();
+    let words: Vec<_> = found.messages.iter().map(Message::plain_text).collect();
+    assert_eq!((words, found.session.messages), (vec!["kept".to_owned(), "new".to_owned()], 2));
+    change(&store, &id, Change::HideAfter(None)).await.unwrap();
+    assert_eq!(store.session(&id).await.unwrap().messages, 0);
+}
+
+#[tokio::test]
+async fn facts_are_read_in_pages_after_a_cursor() {
+    let rig = Rig::new();
+    let store = rig.store();
+    let id = session(&store, "facts").await;
+    let run = started(&store, &id).await;
+    for _ in 0..11 {
+        let mut batch = Batch::of_session(store.epoch(), id.clone());
+        for _ in 0..100 {
+            batch = batch.fact(step_ended(&run));
+        }
+        store.append(batch).await.unwrap();
+    }
+    let mut cursor = None;
+    let mut seen = Vec::new();
+    loop {
+        let page = store.facts_after(cursor.as_ref(), usize::MAX).await.unwrap();
+        assert!(page.len() <= 1_000);
+        let Some(last) = page.last() else { break };
+        cursor = Some(last.cursor.parse::<Cursor>().unwrap());
+        seen.extend(page.iter().map(|event| event.seq));
+    }
+    assert!(seen.into_iter().eq(1..=1_102));
+    assert_eq!(cursor, Some(store.cursor().await.unwrap()));
+    let here = store.id().to_owned();
+    let elsewhere = Cursor { store_id: "00000000".into(), seq: 5 };
+    let ahead = Cursor { store_id: here.clone(), seq: 1_103 };
+    for bad in [elsewhere, ahead] {
+        let expired = store.facts_after(Some(&bad), 10).await;
+        let oldest = Cursor { store_id: here.clone(), seq: 0 };
+        assert_eq!(expired, Err(StoreError::CursorExpired { oldest }));
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_found() {
+    let rig = Rig::new();
+    let store = rig.store();
+    let id = SessionId::generate();
+    let late = Batch::of_session(store.epoch(), id.clone()).fact(SessionFact::SessionTitled);
+    for error in [
+        store.session(&id).await.unwrap_err(),
+        store.transcript(&id).await.unwrap_err(),
+        store.messages_json(&id).await.unwrap_err(),
+        store.messages(&id, None, 1).await.unwrap_err(),
+        store.delete_session(&id).await.unwrap_err(),
+        store.append(late).await.unwrap_err(),
+    ] {
+        assert_eq!(error.code(), "not_found");
+    }
+}

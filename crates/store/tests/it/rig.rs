@@ -1,7 +1,5 @@
 //! What the tests share: a store in a private directory, and short ways to say what happens to it.
 
-#![expect(clippy::disallowed_methods, reason = "test files outside every workspace")]
-
 use std::{os::unix::fs::PermissionsExt, path::PathBuf};
 
 use stdx::clock::{Clock, Timestamp};
@@ -111,6 +109,15 @@ pub(crate) async fn change(
 ) -> Result<store::Appended, store::StoreError> {
     let batch = Batch::of_session(store.epoch(), session.clone()).change(change);
     store.append(batch.fact(NewFact::new("probe", serde_json::json!({"kind": "probed"})))).await
+}
+
+/// Polls a future once; none while it waits.
+pub(crate) async fn poll_once<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Option<T> {
+    tokio::select! {
+        biased;
+        value = future => Some(value),
+        () = std::future::ready(()) => None,
+    }
 }
 
 /// Starts a run in a session.

@@ -148,22 +148,31 @@ pub(crate) fn execute(
         .timeout(Duration::from_millis(command.timeout_ms.clamp(1, programs.timeout_ms_max)));
     let plan = Plan::realize(policy, &programs.host)
         .map_err(|error| Failure::not_started(error.code(), error.to_string()))?;
-    let scope = scope_of(programs, command.run);
-    scope.run(&plan, sink, &cancel).map_err(|error| match error {
-        RunError::Cancelled => stop.failure(Effect::NotStarted),
-        other => other.into(),
-    })
+    let passing = RunId::generate();
+    let scope = scope_of(programs, command.run.unwrap_or(&passing))?;
+    let ended = scope.run(&plan, sink, &cancel).map_err(|error| {
+        if matches!(error, RunError::Cancelled) {
+            return stop.failure(Effect::NotStarted);
+        }
+        error.into()
+    });
+    if command.run.is_none() {
+        programs.scopes.lock().unwrap_or_else(PoisonError::into_inner).open.remove(&passing);
+    }
+    ended
 }
 
-fn scope_of(programs: &Programs, run: Option<&RunId>) -> Arc<Scope> {
-    let Some(run) = run else {
-        return Arc::new(Scope::open(RunId::generate().as_str()));
-    };
+/// Returns the scope of a run. A command that belongs to none has a passing one, so that closing the
+/// workspace reaches it too.
+fn scope_of(programs: &Programs, run: &RunId) -> Result<Arc<Scope>, Failure> {
     let mut scopes = programs.scopes.lock().unwrap_or_else(PoisonError::into_inner);
-    match scopes.entry(run.clone()) {
+    if scopes.closed {
+        return Err(Failure::not_started("workspace_closed", "the workspace is closed"));
+    }
+    Ok(match scopes.open.entry(run.clone()) {
         Entry::Occupied(known) => Arc::clone(known.get()),
         Entry::Vacant(new) => Arc::clone(new.insert(Arc::new(Scope::open(run.as_str())))),
-    }
+    })
 }
 
 fn worded(report: &ExitReport, collected: &Collected, timeout_ms: u64) -> Outcome {

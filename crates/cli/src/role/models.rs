@@ -1,0 +1,292 @@
+//! `stead providers` and `stead models`: what can be asked, and whether a key is there.
+//!
+//! The configuration and the table of vendors are read without the network; local endpoints are asked,
+//! and a vendor only when it is named and its key is in the environment. Keys are never printed.
+
+use std::{collections::BTreeMap, process::ExitCode, time::Duration};
+
+use daemon::{paths::Paths, secrets};
+use futures_util::future::join_all;
+use provider::{
+    catalog::{self, VENDORS},
+    local,
+    models::ModelConfig,
+    resolve::{Api, ProviderConfig},
+};
+use serde::Serialize;
+use stdx::secret::Secret;
+use vocab::outcome::Failure;
+
+use crate::{
+    args::{Json, Models},
+    config::{self, Config},
+    env,
+    models::{DEMO, configured, environment_keys},
+    print::{self, Look, Style, table::Table, words},
+};
+
+/// How long a server of this machine may take to list its models.
+const LOCAL_LIMIT: Duration = Duration::from_millis(500);
+
+/// How long a vendor may take to list its models.
+const VENDOR_LIMIT: Duration = Duration::from_secs(10);
+
+/// A provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct ProviderRow {
+    name: String,
+    api: String,
+    base_url: Option<String>,
+    /// `config`, `known`, `local` or `built_in`.
+    source: &'static str,
+    /// `stored`, `environment`, `none` or `not_needed`.
+    key: &'static str,
+    key_variables: Vec<String>,
+    default_model: Option<String>,
+}
+
+/// A model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct ModelRow {
+    provider: String,
+    model: String,
+    context_window: u32,
+    max_output: u32,
+    images: bool,
+    /// `config`, `known`, `endpoint` or `built_in`.
+    source: &'static str,
+}
+
+/// Lists the providers.
+pub(crate) fn providers(json: Json) -> anyhow::Result<ExitCode> {
+    super::block_on(async move {
+        let paths = env::paths()?;
+        let config = config::load(&paths)?;
+        let locals = local_endpoints(&config).await;
+        let mut rows = known_rows(&paths, &config)?;
+        rows.extend(locals.iter().map(|local| ProviderRow {
+            name: local.name.clone(),
+            api: local.api.name().to_owned(),
+            base_url: Some(local.base_url.clone()),
+            source: "local",
+            key: "not_needed",
+            key_variables: Vec::new(),
+            default_model: local.models.first().map(|model| model.id.clone()),
+        }));
+        if json.json {
+            return Ok(print::json(&rows));
+        }
+        let look = Look::of_process();
+        let code = print::out(&providers_table(&rows, look.table_width(), look.out.style));
+        print::err(&format!("configuration: {}\n", paths.config.display()));
+        Ok(code)
+    })
+}
+
+/// Lists the models.
+pub(crate) fn run(args: &Models) -> anyhow::Result<ExitCode> {
+    super::block_on(async move {
+        let config = config::load(&env::paths()?)?;
+        let mut rows = configured_models(&config);
+        match &args.provider {
+            Some(name) => {
+                rows.retain(|row| row.provider == *name);
+                add_asked(&config, name, &mut rows).await?;
+            }
+            None => {
+                for local in local_endpoints(&config).await {
+                    rows.extend(
+                        local.models.iter().map(|model| model_row(&local.name, model, "endpoint")),
+                    );
+                }
+            }
+        }
+        if args.json.json {
+            return Ok(print::json(&rows));
+        }
+        let look = Look::of_process();
+        Ok(print::out(&models_table(&rows, look.table_width(), look.out.style)))
+    })
+}
+
+/// Asks a named provider for its list; a refusal is told and leaves what is known.
+async fn add_asked(config: &Config, name: &str, rows: &mut Vec<ModelRow>) -> Result<(), Failure> {
+    let key = environment_keys(config).remove(name).map(Secret::new);
+    let provider = match (config.providers.get(name), catalog::vendor(name)) {
+        (Some(entry), _) => Some((configured(name, entry, key)?, VENDOR_LIMIT)),
+        (None, Some(vendor)) => {
+            key.map(|key| (ProviderConfig::vendor(vendor, Some(key)), VENDOR_LIMIT))
+        }
+        (None, None) => {
+            let local = local_endpoints(config).await.into_iter().find(|local| local.name == name);
+            if local.is_none() && rows.is_empty() {
+                let message = format!("there is no provider {name:?}");
+                return Err(Failure::not_started("not_found", message).with_hint("stead providers"));
+            }
+            local.map(|local| (local, LOCAL_LIMIT))
+        }
+    };
+    let Some((provider, limit)) = provider.filter(|(provider, _)| provider.api != Api::Scripted)
+    else {
+        return Ok(());
+    };
+    match local::list_models(&provider, limit).await {
+        Ok(models) => {
+            for model in &models {
+                if !rows.iter().any(|row| row.model == model.id) {
+                    rows.push(model_row(name, model, "endpoint"));
+                }
+            }
+        }
+        Err(failure) => {
+            let message = print::clean::clean_line(&failure.message);
+            print::err(&format!("stead: {message}; only what is known is listed\n"));
+        }
+    }
+    Ok(())
+}
+
+/// Asks the usual ports, all at once, but for those that the configuration names itself.
+async fn local_endpoints(config: &Config) -> Vec<ProviderConfig> {
+    let taken = |port: u16| {
+        let at = format!(":{port}/");
+        config.providers.values().any(|entry| {
+            entry.base_url.as_deref().is_some_and(|url| {
+                (url.contains("127.0.0.1") || url.contains("localhost"))
+                    && format!("{url}/").contains(&at)
+            })
+        })
+    };
+    let free = local::USUAL_PORTS.into_iter().filter(|port| !taken(*port));
+    let asked = free.map(|port| async move {
+        let url = format!("http://127.0.0.1:{port}/v1");
+        let mut provider = ProviderConfig::new("local", Api::OpenAiChat, url);
+        provider.models = local::list_models(&provider, LOCAL_LIMIT).await.ok()?;
+        (!provider.models.is_empty()).then_some(provider)
+    });
+    // Only the first one answers to the name; the others are configured to be asked.
+    join_all(asked).await.into_iter().flatten().take(1).collect()
+}
+
+fn known_rows(paths: &Paths, config: &Config) -> Result<Vec<ProviderRow>, Failure> {
+    let (stored, _) = secrets::open(paths.secrets());
+    let env_keys = environment_keys(config);
+    let key_of = |name: &str, needed: bool| -> Result<&'static str, Failure> {
+        Ok(if stored.has(name)? {
+            "stored"
+        } else if env_keys.contains_key(name) {
+            "environment"
+        } else if needed {
+            "none"
+        } else {
+            "not_needed"
+        })
+    };
+    let mut rows = Vec::new();
+    for (name, entry) in &config.providers {
+        let vendor = catalog::vendor(name);
+        rows.push(ProviderRow {
+            name: name.clone(),
+            api: entry.api.clone(),
+            base_url: entry
+                .base_url
+                .as_deref()
+                .or(vendor.map(|vendor| vendor.base_url))
+                .map(super::debug::without_credentials),
+            source: "config",
+            key: key_of(name, entry.key_env.is_some() || vendor.is_some())?,
+            key_variables: entry.key_env.iter().cloned().collect(),
+            default_model: entry.models.first().map(|model| model.id.clone()),
+        });
+    }
+    for vendor in VENDORS.iter().filter(|vendor| !config.providers.contains_key(vendor.name)) {
+        rows.push(ProviderRow {
+            name: vendor.name.to_owned(),
+            api: vendor.api.name().to_owned(),
+            base_url: Some(vendor.base_url.to_owned()),
+            source: "known",
+            key: key_of(vendor.name, true)?,
+            key_variables: vendor.key_variables.iter().map(|name| (*name).to_owned()).collect(),
+            default_model: Some(vendor.default_model.to_owned()),
+        });
+    }
+    rows.push(ProviderRow {
+        name: DEMO.0.to_owned(),
+        api: Api::Scripted.name().to_owned(),
+        base_url: None,
+        source: "built_in",
+        key: "not_needed",
+        key_variables: Vec::new(),
+        default_model: Some(DEMO.1.to_owned()),
+    });
+    Ok(rows)
+}
+
+fn configured_models(config: &Config) -> Vec<ModelRow> {
+    let mut rows = Vec::new();
+    for (name, entry) in &config.providers {
+        let models =
+            configured(name, entry, None).map(|provider| provider.models).unwrap_or_default();
+        rows.extend(models.iter().map(|model| model_row(name, model, "config")));
+    }
+    let keys: BTreeMap<String, String> = environment_keys(config);
+    for vendor in VENDORS.iter().filter(|vendor| !config.providers.contains_key(vendor.name)) {
+        let provider =
+            ProviderConfig::vendor(vendor, keys.get(vendor.name).cloned().map(Secret::new));
+        rows.push(model_row(vendor.name, &provider.model(vendor.default_model), "known"));
+    }
+    rows.push(model_row(DEMO.0, &ModelConfig::unknown(DEMO.1), "built_in"));
+    rows
+}
+
+fn model_row(provider: &str, model: &ModelConfig, source: &'static str) -> ModelRow {
+    ModelRow {
+        provider: provider.to_owned(),
+        model: model.id.clone(),
+        context_window: model.context_window,
+        max_output: model.max_output,
+        images: model.images,
+        source,
+    }
+}
+
+fn providers_table(rows: &[ProviderRow], columns: usize, style: Style) -> String {
+    let mut table = Table::new(&["PROVIDER", "KEY", "API", "ADDRESS", "FROM", "VARIABLES"]);
+    for row in rows {
+        let (key, source) = (row.key.replace('_', " "), row.source.replace('_', " "));
+        let address = row.base_url.as_deref().unwrap_or("-");
+        table.row(&[&row.name, &key, &row.api, address, &source, &row.key_variables.join(", ")]);
+    }
+    table.render(columns, style)
+}
+
+fn models_table(rows: &[ModelRow], columns: usize, style: Style) -> String {
+    let mut table = Table::new(&["MODEL", "CONTEXT", "OUTPUT", "PICTURES", "FROM"]);
+    for row in rows {
+        let name = format!("{}/{}", row.provider, row.model);
+        let (context, output) =
+            (words::count(row.context_window.into()), words::count(row.max_output.into()));
+        let pictures = if row.images { "yes" } else { "no" };
+        table.row(&[&name, &context, &output, pictures, &row.source.replace('_', " ")]);
+    }
+    table.render(columns, style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vendor_without_a_key_says_so_and_the_demonstration_needs_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let paths = Paths { home: at("home"), runtime: at("run"), config: at("config.toml") };
+        let rows = known_rows(&paths, &Config::default()).unwrap();
+        let demo = rows.last().unwrap();
+        assert_eq!((demo.name.as_str(), demo.key, demo.source), ("demo", "not_needed", "built_in"));
+        assert!(rows.iter().any(|row| row.name == "anthropic" && row.source == "known"));
+        let table = providers_table(&rows, 70, Style(false));
+        assert!(table.lines().all(|line| print::width::of(line) <= 70), "{table}");
+        assert!(configured_models(&Config::default()).iter().any(|row| row.provider == "demo"));
+    }
+}

@@ -1,0 +1,129 @@
+//! `stead run`: sends a prompt, streams the answer, asks the person where a call needs it.
+
+pub(crate) mod ask;
+pub(crate) mod call;
+pub(crate) mod drive;
+pub(crate) mod follow;
+mod input;
+pub(crate) mod show;
+pub(crate) mod tell;
+
+use std::{path::Path, process::ExitCode};
+
+use api::agent::{RunMessage, RunRequest};
+use vocab::{
+    message::{ModelRef, Role, RunEnd, RunState},
+    outcome::Failure,
+};
+
+use crate::{
+    args::Run,
+    client, config, env, exit, models,
+    print::{self, Look},
+    role::sessions::resolve,
+};
+use drive::{Driver, Ended, OUTPUT_CLOSED};
+use show::Show;
+
+/// Runs the command.
+pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
+    super::block_on(async move {
+        let parts = input::parts(&args.prompt, &args.files)?;
+        let paths = env::paths()?;
+        let config = config::load(&paths)?;
+        let look = Look::of_process();
+        let client = client::connect(&paths).await?;
+        let session_id = match &args.session {
+            Some(text) => Some(resolve::session(&client, text).await?.id),
+            None => None,
+        };
+        let (provider_id, model_id) = split_model(args.model.as_deref());
+        let cwd = match (&args.dir, &args.workspace, &session_id) {
+            (Some(dir), ..) => Some(absolute(dir)?),
+            (None, None, None) => Some(absolute(Path::new("."))?),
+            _ => None,
+        };
+        let interactive = print::stdin_is_terminal() && look.err.terminal && !args.json;
+        let keys = models::environment_keys(&config);
+        let request = RunRequest {
+            messages: vec![RunMessage {
+                id: None,
+                role: Role::User,
+                content: None,
+                parts: Some(parts),
+            }],
+            session_id,
+            model_id,
+            provider_id,
+            workspace_id: args.workspace.clone(),
+            cwd,
+            mode: args.mode.map(Into::into),
+            interactive: Some(interactive),
+            idempotency_key: None,
+            keys,
+        };
+        let show = if args.json { Show::json() } else { Show::person(look, args.thinking) };
+        let mut driver = Driver::new(&client, show, interactive);
+        let ended = match driver.run(&request).await {
+            Err(failure) if failure.code == OUTPUT_CLOSED => return Ok(ExitCode::from(exit::OK)),
+            other => other?,
+        };
+        conclude(driver, ended).await
+    })
+}
+
+/// Tells how the run ended, and with which code.
+async fn conclude(mut driver: Driver<'_>, ended: Ended) -> anyhow::Result<ExitCode> {
+    driver.closing_line(&ended).await;
+    let session = print::words::short_id(&ended.session).to_owned();
+    let go_on = format!("stead run -s {session} \"go on\"");
+    match ended.state {
+        RunState::Ended(RunEnd::Finished) => Ok(ExitCode::from(exit::OK)),
+        RunState::Ended(RunEnd::Aborted) => {
+            print::err("stead: stopped\n");
+            Ok(ExitCode::from(exit::INTERRUPTED))
+        }
+        RunState::Ended(RunEnd::StepLimit { steps_max }) => {
+            print::err(&format!(
+                "stead: stopped after {steps_max} steps, the limit\n  hint: {go_on}\n"
+            ));
+            Ok(ExitCode::from(exit::FAILED))
+        }
+        RunState::Ended(RunEnd::Interrupted) => {
+            print::err(&format!("stead: the daemon died while the run worked\n  hint: {go_on}\n"));
+            Ok(ExitCode::from(exit::FAILED))
+        }
+        RunState::Ended(RunEnd::Failed { failure }) => Err(failure.into()),
+        RunState::Parked { .. } => {
+            print::err(&format!(
+                "stead: the run waits for an answer: stead sessions show {session}\n"
+            ));
+            Ok(ExitCode::from(exit::REFUSED))
+        }
+        RunState::Running => {
+            print::err(&format!("stead: the run goes on: stead sessions show {session}\n"));
+            Ok(ExitCode::from(exit::OK))
+        }
+    }
+}
+
+/// Splits `provider/model`; a name without a slash is a model of whichever provider is the default.
+pub(crate) fn split_model(text: Option<&str>) -> (Option<String>, Option<String>) {
+    match text.map(|text| (ModelRef::parse(text), text)) {
+        Some((Some(model), _)) => (Some(model.provider), Some(model.model)),
+        Some((None, text)) => (None, Some(text.to_owned())),
+        None => (None, None),
+    }
+}
+
+/// Makes a path absolute without following links, as the person sees it.
+pub(crate) fn absolute(dir: &Path) -> Result<String, Failure> {
+    let whole = env::cwd()?.join(dir);
+    let plain: std::path::PathBuf = whole.components().collect();
+    plain.into_os_string().into_string().map_err(|name| {
+        Failure::not_started(
+            "usage",
+            format!("the directory's name is not UTF-8: {}", name.display()),
+        )
+    })
+}

@@ -1,0 +1,150 @@
+//! Asking the person at the terminal whether a call may run.
+//!
+//! Everything that will run is shown, and nothing that was typed before the question answers it.
+
+use api::{
+    agent::{AnswerDone, AnswerRequest},
+    client::{Client, ClientError, Target},
+    routes::Endpoint,
+};
+use serde_json::Value;
+use tokio::sync::oneshot;
+use vocab::{message::Block, outcome::Failure};
+
+use crate::print::{self, Style, clean};
+
+/// What the person said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// It may run.
+    Yes,
+    /// It may not, with what to tell the model.
+    No(Option<String>),
+    /// Nothing that can be understood.
+    Unclear,
+    /// Standard input ended.
+    Nobody,
+}
+
+/// Asks until there is an answer.
+pub(crate) async fn ask(block: &Block, style: Style) -> Said {
+    print::err(&question(block, style));
+    loop {
+        // Keys that were pressed before the question was there are no answer to it.
+        rustix::termios::tcflush(rustix::stdio::stdin(), rustix::termios::QueueSelector::IFlush)
+            .ok();
+        print::err("Allow it? [y]es, [n]o, or no with a reason (n REASON): ");
+        match understand(read_line().await.as_deref()) {
+            Said::Unclear => {}
+            said => return said,
+        }
+    }
+}
+
+/// Sends the answer; false when somebody else was faster.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(crate) async fn answer(client: &Client, request: &AnswerRequest) -> Result<bool, Failure> {
+    let sent =
+        client.json::<_, AnswerDone>(Endpoint::AgentAnswer, Target::default(), Some(request)).await;
+    match sent {
+        Ok(_) => Ok(true),
+        Err(ClientError::Problem(problem)) if problem.code == "already_answered" => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn understand(line: Option<&str>) -> Said {
+    let Some(line) = line else { return Said::Nobody };
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    match word.trim_end_matches([',', ':', '.']).to_lowercase().as_str() {
+        "y" | "yes" if rest.is_empty() => Said::Yes,
+        "n" | "no" => Said::No(Some(rest.trim().to_owned()).filter(|reason| !reason.is_empty())),
+        _ => Said::Unclear,
+    }
+}
+
+/// Reads a line on a thread of its own, so that Ctrl-C is heard meanwhile.
+async fn read_line() -> Option<String> {
+    let (sender, receiver) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = std::io::stdin().read_line(&mut line);
+        sender.send(read.ok().filter(|n| *n > 0).map(|_| line)).ok();
+    });
+    receiver.await.ok().flatten()
+}
+
+fn question(block: &Block, style: Style) -> String {
+    let tool = style.bold(&clean::clean_line(&block.tool));
+    let mut out = format!("\n{tool} wants to run:\n");
+    let Value::Object(fields) = &block.input else {
+        indent(&mut out, &pretty(&block.input));
+        return out;
+    };
+    for (name, value) in fields {
+        let text = pretty(value);
+        let name = clean::clean_line(name);
+        if text.contains('\n') {
+            out.push_str(&format!("  {}\n", style.dim(&format!("{name}:"))));
+            indent(&mut out, &text);
+        } else {
+            out.push_str(&format!(
+                "  {} {}\n",
+                style.dim(&format!("{name}:")),
+                clean::clean(&text)
+            ));
+        }
+    }
+    out
+}
+
+fn pretty(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_else(|_| other.to_string()),
+    }
+}
+
+fn indent(out: &mut String, text: &str) {
+    for line in clean::clean(text).lines() {
+        out.push_str(&format!("    {line}\n"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_clear_words_are_answers() {
+        for (line, said) in [
+            (Some("y\n"), Said::Yes),
+            (Some("YES"), Said::Yes),
+            (Some("n\n"), Said::No(None)),
+            (Some("no, use npm instead\n"), Said::No(Some("use npm instead".into()))),
+            (Some("\n"), Said::Unclear),
+            (Some("yes but wait"), Said::Unclear),
+            (Some("yolo"), Said::Unclear),
+            (None, Said::Nobody),
+        ] {
+            assert_eq!(understand(line), said, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_question_shows_everything_and_hides_nothing() {
+        let block: Block = serde_json::from_value(serde_json::json!({
+            "id": format!("blk_{}", "0".repeat(32)), "call": "c1", "tool": "bash", "asked_at": 0,
+            "input": {"command": "rm -rf x\r\u{1b}[2K\u{1b}[1Aecho ok\nmore", "timeout": 5},
+        }))
+        .unwrap();
+        let shown = question(&block, Style(false));
+        assert_eq!(
+            shown,
+            "\nbash wants to run:\n  command:\n    rm -rf x␛[2K␛[1Aecho ok\n    more\n  timeout: 5\n"
+        );
+    }
+}

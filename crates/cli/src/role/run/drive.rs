@@ -1,0 +1,312 @@
+//! One run from its request to its end: the stream, Ctrl-C, questions.
+//!
+//! `stead run` and `stead demo` both drive a run; what they print around it is theirs.
+
+use std::{io, time::Duration};
+
+use api::{
+    agent::{AbortRequest, AnswerRequest, Done, RunRequest},
+    client::{Client, Target},
+    routes::Endpoint,
+    session::SessionDetail,
+};
+use serde_json::Value;
+use stdx::clock::Clock;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use vocab::{
+    message::{Block, RunState, Usage},
+    outcome::{Effect, Failure},
+};
+
+use super::{
+    ask::{self, Said},
+    follow::{Body, Follower, Told},
+    show::Show,
+};
+use crate::print::{self, words};
+
+/// How a run ended, or where it was left.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ended {
+    /// The session.
+    pub(crate) session: String,
+    /// Where the run stands.
+    pub(crate) state: RunState,
+    /// Its tokens.
+    pub(crate) usage: Usage,
+    /// The text of the last tool result.
+    pub(crate) last_output: String,
+}
+
+/// Drives a run.
+pub(crate) struct Driver<'a> {
+    client: &'a Client,
+    show: Show,
+    interactive: bool,
+    clock: Clock,
+    started: Duration,
+    interrupts: u32,
+    last_output: String,
+}
+
+/// What a wait brought.
+enum Heard {
+    Told(Told),
+    Interrupt,
+}
+
+impl<'a> Driver<'a> {
+    /// Builds a driver.
+    pub(crate) fn new(client: &'a Client, show: Show, interactive: bool) -> Self {
+        let clock = Clock::system();
+        let started = clock.monotonic();
+        Self {
+            client,
+            show,
+            interactive,
+            clock,
+            started,
+            interrupts: 0,
+            last_output: String::new(),
+        }
+    }
+
+    /// Sends the request and follows the run until it ends, parks with nobody to ask, or is left.
+    ///
+    /// # Errors
+    /// When it cannot begin, or its stream is lost.
+    pub(crate) async fn run(&mut self, request: &RunRequest) -> Result<Ended, Failure> {
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| {
+            Failure::not_started("failed", format!("Ctrl-C cannot be heard: {error}"))
+        })?;
+        let opened = tokio::select! {
+            opened = self.client.events(Endpoint::AgentRun, Target::default(), Some(request), None) => opened?,
+            _ = interrupt.recv() => {
+                return Err(Failure::new("interrupted", Effect::Indeterminate, "left before the run had begun")
+                    .with_hint("look whether it began: stead sessions list"));
+            }
+        };
+        let body: Box<dyn Body> = Box::new(opened.into_body());
+        let mut follower = Follower::new(self.client, Some(body));
+        loop {
+            let (state, usage) = self.follow(&mut follower, &mut interrupt).await?;
+            self.show.close().map_err(|error| broken_output(&error))?;
+            if let RunState::Parked { blocks } = &state
+                && self.interactive
+                && self.interrupts == 0
+                && self.ask_all(follower.session(), blocks, request, &mut interrupt).await?
+            {
+                follower.go_on();
+                continue;
+            }
+            let session = follower.session().to_owned();
+            return Ok(Ended {
+                session,
+                state,
+                usage,
+                last_output: std::mem::take(&mut self.last_output),
+            });
+        }
+    }
+
+    async fn follow(
+        &mut self,
+        follower: &mut Follower<'_>,
+        interrupt: &mut Signal,
+    ) -> Result<(RunState, Usage), Failure> {
+        let mut finish = None;
+        loop {
+            let heard = tokio::select! {
+                told = follower.next() => Heard::Told(told?),
+                _ = interrupt.recv() => Heard::Interrupt,
+            };
+            let told = match heard {
+                Heard::Interrupt => {
+                    self.interrupted(follower.session())?;
+                    continue;
+                }
+                Heard::Told(told) => told,
+            };
+            let shown = self.show.told(&told, self.clock.monotonic());
+            if let Err(error) = shown {
+                return Err(self.nobody_reads(&error, follower.session()).await);
+            }
+            match told {
+                Told::Chunk(chunk) => {
+                    self.remember(&chunk);
+                    finish = end_of(&chunk).or(finish);
+                }
+                Told::Session(_) => {}
+                Told::Done | Told::Gone => {
+                    return match finish {
+                        Some(end) => Ok(end),
+                        None => self.ask_daemon(follower.session()).await,
+                    };
+                }
+            }
+        }
+    }
+
+    /// The first Ctrl-C stops the run and waits for its end, the second leaves it.
+    fn interrupted(&mut self, session: &str) -> Result<(), Failure> {
+        self.interrupts += 1;
+        if self.interrupts > 1 || session.is_empty() {
+            let short = words::short_id(session);
+            let failure = Failure::new(
+                "interrupted",
+                Effect::Indeterminate,
+                "left while the run was being stopped",
+            );
+            return Err(failure.with_hint(format!(
+                "go on: stead run -s {short} \"…\"\nlook: stead sessions show {short}"
+            )));
+        }
+        let (client, request) =
+            (self.client.clone(), AbortRequest { session_id: session.to_owned() });
+        // The stream tells the end; an abort that fails leaves the second Ctrl-C.
+        tokio::spawn(async move {
+            client
+                .json::<_, Done>(Endpoint::AgentAbort, Target::default(), Some(&request))
+                .await
+                .ok();
+        });
+        Ok(())
+    }
+
+    /// Stops a run that nobody reads any more, as a closed pipe stops a program.
+    async fn nobody_reads(&self, error: &io::Error, session: &str) -> Failure {
+        let request = AbortRequest { session_id: session.to_owned() };
+        self.client
+            .json::<_, Done>(Endpoint::AgentAbort, Target::default(), Some(&request))
+            .await
+            .ok();
+        broken_output(error)
+    }
+
+    fn remember(&mut self, chunk: &Value) {
+        if chunk.get("type").and_then(Value::as_str) != Some("tool-output-available") {
+            return;
+        }
+        let blocks = chunk.pointer("/output/content").and_then(Value::as_array);
+        let texts = blocks.into_iter().flatten().filter_map(|block| block.get("text")?.as_str());
+        self.last_output = texts.collect::<Vec<_>>().join("\n");
+    }
+
+    /// Asks about every open question; false when nobody answers.
+    async fn ask_all(
+        &mut self,
+        session: &str,
+        blocks: &[Block],
+        request: &RunRequest,
+        interrupt: &mut Signal,
+    ) -> Result<bool, Failure> {
+        for block in blocks.iter().filter(|block| block.answer.is_none()) {
+            let said = tokio::select! {
+                said = ask::ask(block, self.show.look().err.style) => said,
+                _ = interrupt.recv() => {
+                    print::err("\n");
+                    self.interrupted(session)?;
+                    return Ok(true);
+                }
+            };
+            let (approved, reason) = match said {
+                Said::Yes => (true, None),
+                Said::No(reason) => (false, reason),
+                Said::Unclear | Said::Nobody => return Ok(false),
+            };
+            let answer = AnswerRequest {
+                session_id: session.to_owned(),
+                block_id: block.id.to_string(),
+                approved,
+                reason,
+                keys: request.keys.clone(),
+            };
+            if !ask::answer(self.client, &answer).await? {
+                print::err("stead: somebody else has answered that\n");
+            }
+        }
+        Ok(true)
+    }
+
+    /// Asks how a run stands whose stream did not tell.
+    async fn ask_daemon(&self, session: &str) -> Result<(RunState, Usage), Failure> {
+        let detail = self.detail(session).await?;
+        let run = detail.run.ok_or_else(|| {
+            Failure::new("no_live_run", Effect::Indeterminate, "the session has no run")
+        })?;
+        print::err(&format!(
+            "stead: the run ended while the connection was away; all of it: stead sessions show {}\n",
+            words::short_id(session)
+        ));
+        Ok((run.state, detail.row.usage))
+    }
+
+    async fn detail(&self, session: &str) -> Result<SessionDetail, Failure> {
+        let target = Target::of(session);
+        Ok(self.client.json::<(), _>(Endpoint::SessionShow, target, None).await?)
+    }
+
+    /// Prints the last line: model, tokens, duration, and how to go on.
+    pub(crate) async fn closing_line(&mut self, ended: &Ended) {
+        if self.show.is_json() {
+            // Whoever closed the pipe before the last line has seen enough.
+            self.show.end(ended).ok();
+            return;
+        }
+        let short = words::short_id(&ended.session);
+        let mut facts = Vec::new();
+        if let Ok(detail) = self.detail(&ended.session).await {
+            facts.extend(detail.row.model);
+        }
+        let usage = &ended.usage;
+        let tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
+        facts.push(format!("{} tokens", words::count(tokens)));
+        facts.push(words::took(self.clock.monotonic().saturating_sub(self.started)));
+        facts.push(format!("go on: stead run -s {short} \"…\""));
+        let look = self.show.look();
+        let gap = if look.err.terminal { "\n" } else { "" };
+        let line = print::clean::clean_line(&facts.join(" · "));
+        print::err(&format!("{gap}{}\n", look.err.style.dim(&line)));
+    }
+}
+
+/// A closed pipe is no failure of ours and needs no word; `output_closed` says so to the caller.
+fn broken_output(error: &io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Failure::new(OUTPUT_CLOSED, Effect::Completed, "nobody reads any more");
+    }
+    Failure::new("failed", Effect::Completed, format!("standard output cannot be written: {error}"))
+}
+
+/// The code of a run that was stopped because its reader went away.
+pub(crate) const OUTPUT_CLOSED: &str = "output_closed";
+
+/// Reads how the run stands out of a finish.
+fn end_of(chunk: &Value) -> Option<(RunState, Usage)> {
+    let metadata = chunk.get("messageMetadata")?;
+    let state = serde_json::from_value(metadata.get("run")?.clone()).ok()?;
+    let usage = metadata.get("usage").cloned().map(serde_json::from_value).and_then(Result::ok);
+    Some((state, usage.unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_finish_tells_how_the_run_stands() {
+        let finish = |run: Value| json!({"type": "finish", "messageMetadata": {"run": run, "usage": {"input": 3}}});
+        let state = |run: Value| {
+            end_of(&finish(run))
+                .map(|(state, usage)| (vocab::live::state_word(&state), usage.input))
+        };
+        assert_eq!(state(json!({"state": "ended", "end": "finished"})), Some(("finished", 3)));
+        assert_eq!(
+            state(json!({"state": "ended", "end": "step_limit", "steps_max": 4})),
+            Some(("step_limit", 3))
+        );
+        assert_eq!(state(json!({"state": "parked", "blocks": []})), Some(("parked", 3)));
+        assert_eq!(end_of(&json!({"type": "text-delta"})), None);
+    }
+}

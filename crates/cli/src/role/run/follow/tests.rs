@@ -1,0 +1,116 @@
+//! Streams that break, fall silent and come back.
+
+use super::*;
+use std::sync::Mutex;
+
+/// A body that gives its pieces, then ends or stays silent for ever.
+struct Pieces(VecDeque<&'static str>, bool);
+
+impl Body for Pieces {
+    fn next(&mut self) -> BoxFuture<'_, Option<Vec<u8>>> {
+        Box::pin(async move {
+            match self.0.pop_front() {
+                Some(piece) => Some(piece.as_bytes().to_vec()),
+                None if self.1 => std::future::pending().await,
+                None => None,
+            }
+        })
+    }
+}
+
+fn body(pieces: &[&'static str]) -> Box<dyn Body> {
+    Box::new(Pieces(pieces.iter().copied().collect(), false))
+}
+
+#[derive(Default)]
+struct Plan {
+    answers: Mutex<VecDeque<Result<Option<Box<dyn Body>>, ClientError>>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Opener for Plan {
+    fn open<'a>(
+        &'a self,
+        session: &'a str,
+        after: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn Body>>, ClientError>> {
+        self.asked.lock().unwrap().push(format!("{session} {}", after.unwrap_or("-")));
+        let unreachable = || Err(ClientError::Unreachable(std::io::ErrorKind::NotFound.into()));
+        let answer = self.answers.lock().unwrap().pop_front().unwrap_or_else(unreachable);
+        Box::pin(async move { answer })
+    }
+}
+
+async fn told(follower: &mut Follower<'_>) -> Vec<String> {
+    let mut out = Vec::new();
+    loop {
+        match follower.next().await {
+            Ok(Told::Session(value) | Told::Chunk(value)) => {
+                out.push(value["type"].as_str().unwrap_or("?").to_owned());
+            }
+            Ok(Told::Done) => break out.push("done".into()),
+            Ok(Told::Gone) => break out.push("gone".into()),
+            Err(failure) => break out.push(failure.code),
+        }
+    }
+    out
+}
+
+const SESSION: &str = "event: stead-session\ndata: {\"session_id\":\"ses_1\"}\n\n";
+const A: &str = "id: r.1.0\ndata: {\"type\":\"a\"}\n\n";
+const B: &str = "id: r.2.0\ndata: {\"type\":\"b\"}\n\n";
+const FINISH: &str = "id: r.3.0\ndata: {\"type\":\"finish\"}\n\n";
+const DONE: &str = "data: [DONE]\n\n";
+
+#[tokio::test]
+async fn a_broken_stream_goes_on_at_its_position() {
+    let plan = Plan::default();
+    plan.answers.lock().unwrap().push_back(Ok(Some(body(&[B, FINISH, DONE]))));
+    let mut follower = Follower::new(&plan, Some(body(&[SESSION, A, "id: r.2.0\ndata: {\"ty"])));
+    assert_eq!(told(&mut follower).await, ["stead-session", "a", "b", "finish", "done"]);
+    assert_eq!(*plan.asked.lock().unwrap(), ["ses_1 r.1.0"]);
+}
+
+#[tokio::test]
+async fn a_parked_run_goes_on_before_its_finish() {
+    let plan = Plan::default();
+    plan.answers.lock().unwrap().push_back(Ok(Some(body(&[B, FINISH, DONE]))));
+    let mut follower = Follower::new(&plan, Some(body(&[SESSION, A, FINISH, DONE])));
+    assert_eq!(told(&mut follower).await, ["stead-session", "a", "finish", "done"]);
+    follower.go_on();
+    assert_eq!(told(&mut follower).await, ["b", "finish", "done"]);
+    assert_eq!(*plan.asked.lock().unwrap(), ["ses_1 r.1.0"]);
+}
+
+#[tokio::test]
+async fn a_stream_that_broke_after_its_finish_is_over() {
+    let plan = Plan::default();
+    let mut follower = Follower::new(&plan, Some(body(&[SESSION, A, FINISH])));
+    assert_eq!(told(&mut follower).await, ["stead-session", "a", "finish", "done"]);
+    assert!(plan.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_gives_up_after_so_many_attempts() {
+    let plan = Plan::default();
+    let mut follower = Follower::new(&plan, Some(body(&[SESSION])));
+    assert_eq!(told(&mut follower).await, ["stead-session", "connection_broken"]);
+    let attempts = plan.asked.lock().unwrap().len();
+    assert_eq!(attempts, usize::try_from(CLIENT_RECONNECTS_MAX).unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_stream_counts_as_broken() {
+    let plan = Plan::default();
+    plan.answers.lock().unwrap().push_back(Ok(None));
+    let silent: Box<dyn Body> = Box::new(Pieces([SESSION].into(), true));
+    let mut follower = Follower::new(&plan, Some(silent));
+    assert_eq!(told(&mut follower).await, ["stead-session", "gone"]);
+}
+
+#[tokio::test]
+async fn a_stream_without_a_session_is_not_looked_for() {
+    let plan = Plan::default();
+    let mut follower = Follower::new(&plan, Some(body(&[])));
+    assert_eq!(told(&mut follower).await, ["connection_broken"]);
+}

@@ -1,0 +1,144 @@
+//! `stead secrets`: keys go in by a hidden prompt or a pipe, never by an argument, and never come out.
+
+use std::{
+    io::{self, BufRead as _},
+    process::ExitCode,
+};
+
+use api::{
+    agent::Done,
+    client::Target,
+    routes::Endpoint,
+    secret::{HasSecret, SecretName, SetSecret},
+};
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
+use stdx::secret::Secret;
+use vocab::{limits::SECRET_BYTES_MAX, outcome::Failure};
+
+use crate::{args::Secrets, client, env, exit, print};
+
+/// What a terminal sends for Ctrl-C.
+const CTRL_C: u8 = 3;
+
+/// Runs the command.
+pub(crate) fn run(command: Secrets) -> anyhow::Result<ExitCode> {
+    super::block_on(async move {
+        let target = Target::default();
+        match command {
+            Secrets::Set { provider } => {
+                let key = read_key(&provider)?;
+                let client = client::connect(&env::paths()?).await?;
+                let body =
+                    SetSecret { provider_id: provider.clone(), key: key.expose().to_owned() };
+                let done = client.json::<_, Done>(Endpoint::SecretSet, target, Some(&body)).await;
+                drop(Secret::new(body.key));
+                done.map_err(Failure::from)?;
+                print::err(&format!("stead: the key of {provider} is stored\n"));
+                Ok(ExitCode::from(exit::OK))
+            }
+            Secrets::Has { provider } => {
+                let client = client::connect(&env::paths()?).await?;
+                let body = SecretName { provider_id: provider };
+                let asked =
+                    client.json::<_, HasSecret>(Endpoint::SecretHas, target, Some(&body)).await;
+                let has = asked.map_err(Failure::from)?.has;
+                print::out(if has { "yes\n" } else { "no\n" });
+                Ok(ExitCode::from(if has { exit::OK } else { exit::NOT_FOUND }))
+            }
+            Secrets::Rm { provider } => {
+                let client = client::connect(&env::paths()?).await?;
+                let body = SecretName { provider_id: provider.clone() };
+                let done =
+                    client.json::<_, Done>(Endpoint::SecretDelete, target, Some(&body)).await;
+                done.map_err(Failure::from)?;
+                print::err(&format!("stead: no key of {provider} is stored any more\n"));
+                Ok(ExitCode::from(exit::OK))
+            }
+        }
+    })
+}
+
+fn read_key(provider: &str) -> Result<Secret, Failure> {
+    let line = if print::stdin_is_terminal() {
+        print::err(&format!("Key of {provider} (it is not shown): "));
+        let hidden = Hidden::begin();
+        let line = line_of(io::stdin().lock());
+        drop(hidden);
+        print::err("\n");
+        line?
+    } else {
+        line_of(io::stdin().lock())?
+    };
+    key(line)
+}
+
+fn line_of(reader: impl io::BufRead) -> Result<String, Failure> {
+    let mut line = String::new();
+    let limit = u64::try_from(SECRET_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(2);
+    io::Read::take(reader, limit).read_line(&mut line).map_err(|error| {
+        Failure::not_started("usage", format!("the key cannot be read: {error}"))
+    })?;
+    Ok(line)
+}
+
+fn key(line: String) -> Result<Secret, Failure> {
+    let secret = Secret::new(line.trim().to_owned());
+    drop(Secret::new(line));
+    let text = secret.expose();
+    let problem = if text.is_empty() {
+        "no key was given"
+    } else if text.len() > SECRET_BYTES_MAX {
+        "the key is longer than any that is known"
+    } else if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        "a key is one word of plain characters"
+    } else {
+        return Ok(secret);
+    };
+    Err(Failure::not_started("usage", problem)
+        .with_hint("paste it at the prompt, or pipe it: stead secrets set NAME < file"))
+}
+
+/// A terminal that does not show what is typed, as long as this lives.
+struct Hidden(Option<Termios>);
+
+impl Hidden {
+    fn begin() -> Self {
+        let stdin = rustix::stdio::stdin();
+        let Ok(before) = tcgetattr(stdin) else { return Self(None) };
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        // Ctrl-C must leave a terminal that shows what is typed; as a character it ends the line.
+        silent.local_modes.remove(LocalModes::ISIG);
+        silent.special_codes[SpecialCodeIndex::VEOL] = CTRL_C;
+        tcsetattr(stdin, OptionalActions::Flush, &silent).ok();
+        Self(Some(before))
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, before).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_one_word_without_its_line_end() {
+        let told = |text: &str| {
+            key(text.to_owned()).map(|key| key.expose().to_owned()).map_err(|f| f.message)
+        };
+        assert_eq!(told("sk-1\r\n").as_deref(), Ok("sk-1"));
+        for bad in ["\n", "two words", "\u{3}", "gr\u{fc}n", &"x".repeat(SECRET_BYTES_MAX + 1)] {
+            let message = told(bad).unwrap_err();
+            assert!(!message.contains("x") || !message.contains(bad), "{message}");
+        }
+        assert_eq!(line_of(&b"first\nsecond\n"[..]).unwrap(), "first\n");
+    }
+}

@@ -1,0 +1,131 @@
+//! `stead sessions`: lists, shows and deletes.
+
+pub(crate) mod pages;
+pub(crate) mod resolve;
+mod transcript;
+
+use std::process::ExitCode;
+
+use api::{
+    agent::Done,
+    client::{Client, Target},
+    routes::Endpoint,
+    session::{SessionDetail, SessionRow},
+};
+use serde_json::Value;
+use stdx::clock::{Clock, Timestamp};
+use vocab::outcome::Failure;
+
+use crate::{
+    args::Sessions,
+    client, env, exit,
+    print::{self, Look, Style, table::Table, words},
+};
+
+/// Runs the command.
+pub(crate) fn run(command: Sessions) -> anyhow::Result<ExitCode> {
+    super::block_on(async move {
+        let client = client::connect(&env::paths()?).await?;
+        match command {
+            Sessions::List { query, limit, json } => {
+                let rows_max = usize::try_from(limit).unwrap_or(usize::MAX);
+                let rows = pages::all(&client, query.as_deref(), rows_max).await?;
+                if json.json {
+                    return Ok(print::json(&rows));
+                }
+                if rows.is_empty() {
+                    print::err("stead: there are no sessions\n");
+                    return Ok(ExitCode::from(exit::OK));
+                }
+                let look = Look::of_process();
+                Ok(print::out(&list(
+                    &rows,
+                    Clock::system().now(),
+                    look.table_width(),
+                    look.out.style,
+                )))
+            }
+            Sessions::Show { session, json } => show(&client, &session, json.json).await,
+            Sessions::Rm { sessions } => remove(&client, &sessions).await,
+        }
+    })
+}
+
+fn list(rows: &[SessionRow], now: Timestamp, columns: usize, style: Style) -> String {
+    let mut table = Table::new(&["ID", "TITLE", "STATE", "MODEL", "DIRECTORY", "ACTIVE"]);
+    for row in rows {
+        let (id, active) = (words::short_id(&row.id), words::ago(now, &row.updated_at));
+        let model = row.model.as_deref().unwrap_or("-");
+        table.row(&[id, &row.title, &row.state, model, &row.cwd, &active]);
+    }
+    table.render(columns, style)
+}
+
+async fn show(client: &Client, text: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let row = resolve::session(client, text).await?;
+    let target = Target::of(&row.id);
+    let detail: SessionDetail =
+        client.json::<(), _>(Endpoint::SessionShow, target, None).await.map_err(Failure::from)?;
+    let messages: Value = client
+        .json::<(), _>(Endpoint::SessionMessages, target, None)
+        .await
+        .map_err(Failure::from)?;
+    let messages = match messages {
+        Value::Object(mut page) => {
+            page.remove("items").or_else(|| page.remove("messages")).unwrap_or_default()
+        }
+        other => other,
+    };
+    if as_json {
+        let mut told = serde_json::to_value(&detail)?;
+        if let Value::Object(fields) = &mut told {
+            fields.insert("messages".to_owned(), messages);
+        }
+        return Ok(print::json(&told));
+    }
+    let list = messages.as_array().map_or(&[][..], Vec::as_slice);
+    Ok(print::out(&transcript::render(&detail, list, Look::of_process())))
+}
+
+/// Deletes all that are meant, or none when one of the words is unclear.
+async fn remove(client: &Client, texts: &[String]) -> anyhow::Result<ExitCode> {
+    let mut rows: Vec<SessionRow> = Vec::new();
+    for text in texts {
+        let row = resolve::session(client, text).await?;
+        if !rows.iter().any(|known| known.id == row.id) {
+            rows.push(row);
+        }
+    }
+    for row in rows {
+        let target = Target::of(&row.id);
+        let done = client.json::<(), Done>(Endpoint::SessionDelete, target, None).await;
+        done.map_err(Failure::from)?;
+        let title = print::clean::clean_line(&row.title);
+        print::err(&format!("stead: deleted {}  {title}\n", words::short_id(&row.id)));
+    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_list_fits_the_terminal_and_says_times_as_people_do() {
+        let row: SessionRow = serde_json::from_value(json!({
+            "id": "ses_0190aa11bb22cc33dd44ee55ff667788", "title": "fix the totals", "workspace": "w",
+            "cwd": "/home/a/src/site", "mode": "auto", "model": "demo/fix", "state": "finished",
+            "messages": 2, "usage": {}, "created_at": "2023-11-14T22:13:20.000Z",
+            "updated_at": "2023-11-14T22:13:20.000Z",
+        }))
+        .unwrap();
+        let now = Timestamp::from_millis(1_700_000_000_000 + 300_000);
+        let text = list(&[row], now, 80, Style(false));
+        assert_eq!(
+            text,
+            "ID        TITLE           STATE     MODEL     DIRECTORY         ACTIVE\n\
+             ff667788  fix the totals  finished  demo/fix  /home/a/src/site  5 min ago\n"
+        );
+    }
+}

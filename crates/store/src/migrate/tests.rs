@@ -1,0 +1,74 @@
+//! Steps, copies and refusals.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+use crate::{
+    batch::Batch,
+    open::{Options, writer},
+    sql::meta,
+    store::Store,
+};
+use stdx::clock::{Clock, Timestamp};
+
+const NEXT: &str = "ALTER TABLE workspaces ADD COLUMN note TEXT";
+const BROKEN: &str =
+    "ALTER TABLE workspaces ADD COLUMN note TEXT; ALTER TABLE nothing ADD COLUMN x TEXT";
+
+fn options(dir: &tempfile::TempDir) -> Options {
+    let clock = Clock::manual(Timestamp::from_millis(5));
+    Options::new(dir.path().join("state/stead.db"), clock)
+}
+
+fn steps(next: &'static str) -> Vec<&'static str> {
+    STEPS.iter().copied().chain([next]).collect()
+}
+
+fn version(path: &Path) -> u32 {
+    let conn = Connection::open(path).unwrap();
+    conn.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn a_step_keeps_the_content_and_leaves_a_private_copy_of_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = Store::open(&options(&dir)).unwrap();
+    let add =
+        crate::Change::AddWorkspace { name: "a".into(), kind: "local".into(), path: "/a".into() };
+    store.append(Batch::of_store(store.epoch()).change(add)).await.unwrap();
+    store.close().await.unwrap();
+    let (store, opening) = Store::open_with(&options(&dir), &steps(NEXT)).unwrap();
+    assert_eq!(store.workspaces().await.unwrap().len(), 1);
+    let copy = opening.migrated_from.unwrap();
+    assert_eq!(std::fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(version(&copy), 1);
+    let kept = Connection::open(&copy).unwrap();
+    let rows: i64 =
+        kept.query_row("SELECT count(*) FROM workspaces", [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, 1);
+    assert_ne!(meta(&kept, "store_id").unwrap().as_deref(), Some(store.id()));
+    store.close().await.unwrap();
+    let found = Store::open(&options(&dir)).unwrap_err();
+    assert_eq!(found, StoreError::Newer { found: 2, known: 1 });
+    assert_eq!(found.to_string(), "the store has schema 2, this program knows up to 1");
+}
+
+#[tokio::test]
+async fn a_step_that_fails_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = Store::open(&options(&dir)).unwrap();
+    store.close().await.unwrap();
+    let path = dir.path().join("state/stead.db");
+    assert!(writer(&options(&dir), &steps(BROKEN)).is_err());
+    assert_eq!(version(&path), 1);
+    let (store, opening) = Store::open(&options(&dir)).unwrap();
+    assert_eq!(opening.migrated_from, None);
+    store.close().await.unwrap();
+}
+
+#[test]
+fn store_ids_are_eight_hexadecimal_digits() {
+    let id = new_store_id();
+    assert!(id.len() == 8 && id.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");
+    assert_ne!(id, new_store_id());
+}

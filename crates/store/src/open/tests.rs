@@ -1,0 +1,22 @@
+//! How connections are set up.
+
+use super::*;
+
+fn number(conn: &Connection, pragma: &str) -> i64 {
+    conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn pragmas_hold_the_memory_budget() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::new(dir.path().join("state/stead.db"), Clock::system());
+    let ready = writer(&options, migrate::STEPS).unwrap();
+    let reader = reader(&ready.path, None).unwrap();
+    for conn in [&ready.conn, &reader] {
+        assert_eq!(number(conn, "cache_size"), -1_024);
+        assert_eq!(number(conn, "mmap_size"), 0);
+        let mode: String = conn.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+    }
+    assert_eq!(number(&ready.conn, "application_id"), i64::from(APPLICATION_ID));
+}

@@ -1,0 +1,63 @@
+use crate::bench::{Bench, details};
+use serde_json::json;
+use std::os::unix::{ffi::OsStrExt, fs::symlink};
+use vocab::limits::LS_LIMIT_DEFAULT;
+
+#[tokio::test]
+async fn ls_lists_in_order_and_marks_what_links_lead_to() {
+    let bench = Bench::new();
+    for name in ["b", "A", ".hidden", "dir/x", "z\nz"] {
+        bench.file(name, "");
+    }
+    bench.file(std::ffi::OsStr::from_bytes(b"odd\xff").to_str().unwrap_or("odd"), "");
+    for (target, name) in [("dir", "l1"), ("gone", "l2"), ("/etc", "l3"), ("l4", "l4"), ("b", "l5")]
+    {
+        symlink(target, bench.root().join(name)).unwrap();
+    }
+    let wanted = ".hidden\nA\nb\ndir/\nl1/\nl2 (broken link)\nl3 (link out of the workspace)\n\
+                  l4 (link in a circle)\nl5\nodd\nz\\nz";
+    assert_eq!(bench.text("ls", json!({})).await, wanted);
+    assert_eq!(bench.text("ls", json!({"path": "l1"})).await, "x");
+    let outcome = bench.call("ls", json!({"limit": 2})).await;
+    assert_eq!(outcome.plain_text(), ".hidden\nA\n\n[2 of 11 entries, limit=4 shows more]");
+    assert_eq!(details(&outcome)["entryLimitReached"], 2);
+    assert_eq!(bench.text("read", json!({"path": "z\\nz"})).await, "");
+    bench.refused_before("ls", json!({"path": "b"}), "not_a_directory").await;
+    bench.refused_before("ls", json!({"path": "none"}), "not_found").await;
+    bench.text("bash", json!({"command": "mkdir many; cd many; seq 1 600 | xargs touch"})).await;
+    let outcome = bench.call("ls", json!({"path": "many"})).await;
+    assert_eq!(details(&outcome)["entryLimitReached"], LS_LIMIT_DEFAULT);
+    bench.text("bash", json!({"command": "mkdir empty"})).await;
+    assert_eq!(bench.text("ls", json!({"path": "empty"})).await, "(empty directory)");
+}
+
+#[tokio::test]
+async fn find_sorts_and_says_what_it_left_out() {
+    let bench = Bench::new();
+    for name in ["b.ts", "a/c.ts", "a/d/e.ts", "a-b.ts", ".hid/f.ts", "out/g.ts", "a/x.rs", "-n.ts"]
+    {
+        bench.file(name, "");
+    }
+    bench.file(".gitignore", "out/\n");
+    let all = ".hid/f.ts\n-n.ts\na/c.ts\na/d/e.ts\na-b.ts\nb.ts";
+    let outcome = bench.call("find", json!({"pattern": "*.ts"})).await;
+    let mut found: Vec<String> = outcome.plain_text().lines().map(str::to_owned).collect();
+    let mut wanted: Vec<&str> = all.lines().collect();
+    assert_eq!(details(&outcome)["skipped"]["ignored"], 1);
+    let again = bench.text("find", json!({"pattern": "*.ts"})).await;
+    assert_eq!(again, outcome.plain_text());
+    found.sort_unstable();
+    wanted.sort_unstable();
+    assert_eq!(found, wanted);
+    assert_eq!(bench.text("find", json!({"pattern": "a/*.ts"})).await, "a/c.ts");
+    assert_eq!(bench.text("find", json!({"pattern": "d"})).await, "a/d/");
+    assert_eq!(bench.text("find", json!({"pattern": "*.ts", "path": "a"})).await, "c.ts\nd/e.ts");
+    let outcome = bench.call("find", json!({"pattern": "*.ts", "limit": 2})).await;
+    assert_eq!(details(&outcome)["resultLimitReached"], 2);
+    assert!(outcome.plain_text().ends_with("[First 2 results, limit=4 shows more]"));
+    let none = bench.text("find", json!({"pattern": "g.ts"})).await;
+    assert_eq!(none, "No files found that fit the pattern (1 ignored entries were passed over)");
+    bench.refused_before("find", json!({"pattern": "a["}), "invalid_pattern").await;
+    bench.refused_before("find", json!({"pattern": "x", "path": "b.ts"}), "not_a_directory").await;
+    bench.refused_before("find", json!({"pattern": "x", "path": "none"}), "not_found").await;
+}
