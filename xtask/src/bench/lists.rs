@@ -4,7 +4,7 @@ use std::path::Path;
 
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use stdx::clock::Clock;
-use store::{Batch, Change, NewSession, Options, Store, StoreError};
+use store::{Batch, Change, NewSession, Options, Store};
 use vocab::{
     fact::SessionFact,
     ids::{CallId, MessageId, SessionId},
@@ -122,11 +122,9 @@ async fn fill(path: &Path, clock: &Clock) -> anyhow::Result<SessionId> {
         }
     }
     while let Some(stored) = waiting.next().await {
-        let _: store::Appended = stored?;
+        stored.map(drop)?;
     }
-    drop(waiting);
-    let closed: Result<(), StoreError> = store.close().await;
-    closed?;
+    store.close().await?;
     Ok(long)
 }
 

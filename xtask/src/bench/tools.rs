@@ -9,7 +9,7 @@ use workspace::{
     call::{Call, CallContext, Envelope},
     source::Workspace,
 };
-use workspace_local::{open::Options, serve::LocalWorkspace};
+use workspace_local::{LocalWorkspace, Options};
 
 use super::{
     home::{World, text},
