@@ -4,3 +4,4 @@
 //! a peer accepts is written from the vendors' side, so that our own misunderstandings show.
 
 pub mod model_server;
+pub mod reduce;
