@@ -7,8 +7,5 @@
 pub mod faulty_vfs;
 pub mod home;
 pub mod model_server;
-<<<<<<< HEAD
 pub mod process;
-=======
 pub mod reduce;
->>>>>>> sdk
