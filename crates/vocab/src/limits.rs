@@ -378,8 +378,6 @@ limits! {
     PRUNE_EVERY_MS: u64 = 3_600_000, "milliseconds",
         "how often old facts are pruned; they age in days",
         "cli::a_daemon_serves_and_drains";
-
-        "sandbox::a_survivor_may_go_on_writing";
     // workspace-local: calls, searches, transfers
     POOL_QUEUE_MAX: usize = 1_024, "tasks",
         "calls waiting for a thread; beyond it they are refused before they start",
