@@ -8,8 +8,9 @@ use store::{Appended, Batch, Change, Durability, NewFact, Options, Store, StoreE
 use vocab::{ids::SessionId, outcome::Effect};
 
 use crate::{
+    disk::Fault,
     rig::{Rig, session, user},
-    vfs::{Fault, Layer, register},
+    vfs::{Layer, register},
 };
 
 /// How a trial ends, if the fault did not end it.

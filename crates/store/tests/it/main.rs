@@ -5,6 +5,8 @@ mod append;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod disk;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod opening;

@@ -4,13 +4,9 @@
 //! synced, and the writes that were not. Shared memory and locks are passed through untouched.
 
 #![expect(unsafe_code, reason = "SQLite's file layer is a table of C functions")]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "reads and restores the files of the database under test"
-)]
+#![expect(clippy::disallowed_methods, reason = "reads the files of the database under test")]
 
 use std::{
-    collections::HashMap,
     ffi::{CStr, CString, c_char, c_int, c_void},
     fs,
     path::PathBuf,
@@ -19,111 +15,7 @@ use std::{
 
 use rusqlite::ffi;
 
-/// What happens at the chosen operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// It fails once; a failed sync also makes the kernel forget what it was to bring to the disk.
-    IoOnce,
-    /// It and all later ones fail.
-    IoFromThere,
-    /// A write finds no room, once.
-    FullOnce,
-    /// No write finds room from there on.
-    FullFromThere,
-    /// Half of a write happens, then it fails.
-    Short,
-    /// The process dies: nothing reaches the files from there on.
-    Kill,
-    /// The power goes: what was not synced is lost, or a part of it.
-    PowerLoss,
-}
-
-#[derive(Debug, Clone)]
-enum Change {
-    Write(usize, Vec<u8>),
-    Truncate(usize),
-}
-
-#[derive(Debug, Default)]
-struct Platter {
-    synced: Vec<u8>,
-    pending: Vec<Change>,
-}
-
-impl Platter {
-    fn change(&mut self, change: Change) {
-        match change {
-            Change::Write(at, bytes) => {
-                if self.synced.len() < at + bytes.len() {
-                    self.synced.resize(at + bytes.len(), 0);
-                }
-                self.synced[at..at + bytes.len()].copy_from_slice(&bytes);
-            }
-            Change::Truncate(len) => self.synced.truncate(len),
-        }
-    }
-}
-
-/// The disk under one database.
-#[derive(Debug)]
-pub(crate) struct Disk {
-    /// Operations that changed the disk so far.
-    pub(crate) ops: u64,
-    /// Those of them that were syncs.
-    pub(crate) syncs: u64,
-    /// Nothing reaches the files any more.
-    pub(crate) dead: bool,
-    fault: Option<(u64, Fault)>,
-    files: HashMap<PathBuf, Platter>,
-}
-
-enum Verdict {
-    Pass,
-    Fail(c_int),
-    Half(c_int),
-}
-
-impl Disk {
-    fn judge(&mut self, is_sync: bool) -> Verdict {
-        if self.dead {
-            return Verdict::Fail(ffi::SQLITE_IOERR);
-        }
-        self.ops += 1;
-        self.syncs += u64::from(is_sync);
-        let Some((at, fault)) = self.fault else { return Verdict::Pass };
-        let (now, since) = (self.ops == at, self.ops >= at);
-        let strikes = match fault {
-            Fault::IoOnce | Fault::Short | Fault::Kill | Fault::PowerLoss => now,
-            Fault::IoFromThere => since,
-            Fault::FullOnce => now && !is_sync,
-            Fault::FullFromThere => since && !is_sync,
-        };
-        if !strikes {
-            return Verdict::Pass;
-        }
-        match fault {
-            Fault::IoOnce | Fault::IoFromThere => Verdict::Fail(ffi::SQLITE_IOERR),
-            Fault::FullOnce | Fault::FullFromThere => Verdict::Fail(ffi::SQLITE_FULL),
-            Fault::Short => Verdict::Half(ffi::SQLITE_IOERR),
-            Fault::Kill | Fault::PowerLoss => {
-                self.dead = true;
-                Verdict::Half(ffi::SQLITE_IOERR)
-            }
-        }
-    }
-
-    /// Puts on the files what a disk holds after the power went; `keep` says which unsynced writes made it.
-    pub(crate) fn lose_power(&mut self, mut keep: impl FnMut() -> bool) {
-        for (path, mut platter) in self.files.drain() {
-            for change in std::mem::take(&mut platter.pending) {
-                if keep() {
-                    platter.change(change);
-                }
-            }
-            fs::write(&path, &platter.synced).unwrap();
-        }
-    }
-}
+use crate::disk::{Change, Disk, Fault, Platter, Verdict};
 
 /// A registered layer; it lives as long as the process, as connections may still end in other threads.
 #[derive(Clone, Copy)]
@@ -153,7 +45,7 @@ struct File {
 
 /// Registers a layer with its own disk, on which `fault` happens at operation `at`, counted from 1.
 pub(crate) fn register(name: &str, fault: Option<(u64, Fault)>) -> Layer {
-    let disk = Disk { ops: 0, syncs: 0, dead: false, fault, files: HashMap::new() };
+    let disk = Disk::new(fault);
     let disk: &'static Mutex<Disk> = Box::leak(Box::new(Mutex::new(disk)));
     // SAFETY: a null name asks for the default layer, which lives as long as the process.
     let real = unsafe { ffi::sqlite3_vfs_find(std::ptr::null()) };
