@@ -46,10 +46,8 @@ pub fn frames(run: &RunId, piece: &Piece) -> String {
         Told::Delta { of, text } => of_delta(of, text),
     };
     let last = chunks.len().saturating_sub(1);
-    let parked = matches!(
-        piece.told,
-        Told::Chunk(Chunk::Finish { state: RunState::Parked { .. }, .. })
-    );
+    let parked =
+        matches!(piece.told, Told::Chunk(Chunk::Finish { state: RunState::Parked { .. }, .. }));
     let mut out = String::new();
     for (idx, chunk) in chunks.iter().enumerate() {
         if idx == last && !parked {

@@ -12,5 +12,3 @@ mod opening;
 mod reads;
 #[cfg(test)]
 mod rig;
-#[cfg(test)]
-mod vfs;

@@ -5,11 +5,7 @@ use api::{
     routes::Endpoint,
     session::{SessionDetail, SessionRow},
 };
-use vocab::{
-    ids::SessionId,
-    limits::RESOLVE_ROWS_MAX,
-    outcome::Failure,
-};
+use vocab::{ids::SessionId, limits::RESOLVE_ROWS_MAX, outcome::Failure};
 
 use super::pages;
 use crate::print::{clean, words};
@@ -23,15 +19,19 @@ const CANDIDATES_SHOWN: usize = 10;
 /// When there is none, or several are meant.
 pub(crate) async fn session(client: &Client, text: &str) -> Result<SessionRow, Failure> {
     if text.parse::<SessionId>().is_ok() {
-        let asked = client.json::<(), SessionDetail>(Endpoint::SessionShow, Target::of(text), None).await;
+        let asked =
+            client.json::<(), SessionDetail>(Endpoint::SessionShow, Target::of(text), None).await;
         return match asked {
             Ok(detail) => Ok(detail.row),
-            Err(ClientError::Problem(problem)) if problem.code == "session_not_found" => Err(none(text)),
+            Err(ClientError::Problem(problem)) if problem.code == "session_not_found" => {
+                Err(none(text))
+            }
             Err(error) => Err(error.into()),
         };
     }
     // Only hexadecimal digits can be a part of an id; for words the daemon looks through the titles.
-    let words_only = !text.strip_prefix("ses_").unwrap_or(text).bytes().all(|byte| byte.is_ascii_hexdigit());
+    let words_only =
+        !text.strip_prefix("ses_").unwrap_or(text).bytes().all(|byte| byte.is_ascii_hexdigit());
     let rows = pages::all(client, words_only.then_some(text), RESOLVE_ROWS_MAX).await?;
     choose(text, rows)
 }
@@ -84,7 +84,8 @@ fn ambiguous(text: &str, n: usize, rows: &[SessionRow]) -> Failure {
     if n > CANDIDATES_SHOWN {
         lines.push(format!("… and {} more", n - CANDIDATES_SHOWN));
     }
-    Failure::not_started("ambiguous", format!("{text:?} could be {n} sessions")).with_hint(lines.join("\n"))
+    Failure::not_started("ambiguous", format!("{text:?} could be {n} sessions"))
+        .with_hint(lines.join("\n"))
 }
 
 #[cfg(test)]
@@ -129,7 +130,8 @@ mod tests {
 
     #[test]
     fn an_ambiguity_lists_what_could_be_meant() {
-        let rows = (0..12).map(|n| row(&format!("0190000000{n:06}"), &format!("t{n}\x1b[2J"))).collect();
+        let rows =
+            (0..12).map(|n| row(&format!("0190000000{n:06}"), &format!("t{n}\x1b[2J"))).collect();
         let failure = choose("0190", rows).unwrap_err();
         let hint = failure.hint.unwrap();
         assert!(hint.starts_with("00000000  t0␛[2J\n00000001  t1"), "{hint}");
