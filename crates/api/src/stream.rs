@@ -83,7 +83,17 @@ fn of_delta(of: &Chunk, text: &str) -> Vec<Value> {
         Chunk::InputStart { call, .. } => {
             vec![json!({"type": "tool-input-delta", "toolCallId": call, "inputTextDelta": text})]
         }
-        _ => Vec::new(),
+        Chunk::Start { .. }
+        | Chunk::StepStart
+        | Chunk::StepEnd
+        | Chunk::TextEnd { .. }
+        | Chunk::ReasoningEnd { .. }
+        | Chunk::InputDone { .. }
+        | Chunk::Approval { .. }
+        | Chunk::Output { .. }
+        | Chunk::Steer { .. }
+        | Chunk::Note { .. }
+        | Chunk::Finish { .. } => Vec::new(),
     }
 }
 
@@ -198,7 +208,9 @@ fn of_finish(state: &RunState, usage: &Value) -> Vec<Value> {
             json!({"type": "abort"}),
             finish,
         ],
-        _ => vec![finish],
+        RunState::Running
+        | RunState::Parked { .. }
+        | RunState::Ended(RunEnd::Finished | RunEnd::StepLimit { .. }) => vec![finish],
     }
 }
 

@@ -59,15 +59,18 @@ fn push_part(parts: &mut Vec<Value>, idx: usize, part: &Part) {
                     CallState::Ended { outcome, .. } if is_denied(outcome) => {
                         json!({"id": block, "approved": false})
                     }
-                    _ => json!({"id": block, "approved": true}),
+                    CallState::Requested
+                    | CallState::Approved
+                    | CallState::Started
+                    | CallState::Ended { .. } => json!({"id": block, "approved": true}),
                 };
             }
             parts.push(told);
-            if let CallState::Ended { outcome, .. } = state {
-                if outcome.is_error() {
-                    let data = stream::outcome_data(&call.0, outcome);
-                    parts.push(json!({"type": "data-stead-outcome", "id": call, "data": data}));
-                }
+            if let CallState::Ended { outcome, .. } = state
+                && outcome.is_error()
+            {
+                let data = stream::outcome_data(&call.0, outcome);
+                parts.push(json!({"type": "data-stead-outcome", "id": call, "data": data}));
             }
         }
     }
