@@ -188,8 +188,10 @@ impl Front {
         }
         let caller = self.perimeter.admit(&head, peer)?;
         let (route, parameter) = find(&head.method, head.uri.path())?;
-        if route.needs == Needs::Person {
-            caller.person()?;
+        match route.needs {
+            Needs::Caller => {}
+            Needs::Hand => caller.hand()?,
+            Needs::Person => caller.person()?,
         }
         let body = match route.method {
             Method::Post => self.read(&head.headers, body).await?,

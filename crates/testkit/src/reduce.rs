@@ -282,7 +282,9 @@ fn write_canonical(value: &Value, out: &mut String) {
             }
             out.push(']');
         }
-        plain => out.push_str(&plain.to_string()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            out.push_str(&value.to_string());
+        }
     }
 }
 
