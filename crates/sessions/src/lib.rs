@@ -7,6 +7,7 @@ pub mod answer;
 pub mod journal;
 pub mod live;
 pub mod models;
+pub mod rows;
 pub mod runs;
 pub mod said;
 pub mod sessions;

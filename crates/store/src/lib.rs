@@ -15,7 +15,7 @@ mod reader;
 mod recover;
 mod remove;
 mod retain;
-mod rows;
+pub mod rows;
 mod sql;
 mod store;
 mod transcript;
@@ -28,9 +28,6 @@ pub use crate::{
     open::{Opening, Options, SetAside},
     recover::Recovered,
     retain::{Pruned, Retention},
-    rows::{
-        Counts, Filter, Page, Phase, Place, Resolved, RunMark, SessionRow, StoredRun, Transcript,
-        WorkspaceRow,
-    },
+    rows::Phase,
     store::Store,
 };

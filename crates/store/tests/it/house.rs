@@ -120,7 +120,7 @@ async fn a_deletion_that_was_cut_off_is_finished_at_the_next_start() {
     conn.execute("UPDATE sessions SET deleted = 1", []).unwrap();
     drop(conn);
     let store = rig.store();
-    assert!(store.sessions(store::Filter::default()).await.unwrap().sessions.is_empty());
+    assert!(store.sessions(store::rows::Filter::default()).await.unwrap().sessions.is_empty());
     let recovered = store.recover().await.unwrap();
     assert_eq!((recovered.deleted, recovered.events.len()), (1, 1));
     assert_eq!(rows(&rig, "messages") + rows(&rig, "sessions"), 0);
