@@ -10,8 +10,10 @@ use crate::{exit, print};
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]
 #[command(name = "stead", version, about, long_about = None, max_term_width = 100)]
-#[command(after_help = "Start here: stead demo\n\nExit codes: 0 ok, 1 failed, 2 usage, 3 not found, \
-4 refused, 5 daemon unreachable, 130 interrupted.")]
+#[command(
+    after_help = "Start here: stead demo\n\nExit codes: 0 ok, 1 failed, 2 usage, 3 not found, \
+4 refused, 5 daemon unreachable, 130 interrupted."
+)]
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]

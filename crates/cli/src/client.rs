@@ -45,7 +45,8 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
     };
     let client = Client::new(Address::Socket(registration.socket.clone().into()));
     let hello = Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
-    let answer = client.json::<_, Welcome>(Endpoint::Handshake, Target::default(), Some(&hello)).await;
+    let answer =
+        client.json::<_, Welcome>(Endpoint::Handshake, Target::default(), Some(&hello)).await;
     match answer {
         Ok(welcome) if welcome.protocol != PROTOCOL => Err(other_protocol(&welcome)),
         Ok(welcome) if welcome.id != registration.id => Err(Failure::not_started(
@@ -93,13 +94,16 @@ pub(crate) async fn connect_if_running(paths: &Paths) -> Result<(Client, Registr
 /// When it does not get ready.
 pub(crate) async fn start(paths: &Paths) -> Result<(Client, Registration), Failure> {
     paths.prepare().map_err(|error| refused(&error))?;
-    let turn = state_file::open_or_create(&paths.home.join("start.lock")).map_err(|error| refused(&error))?;
+    let turn = state_file::open_or_create(&paths.home.join("start.lock"))
+        .map_err(|error| refused(&error))?;
     // Whoever holds the lock is starting one and is bounded itself.
     let turn = tokio::task::spawn_blocking(move || turn.lock().map(|()| turn)).await;
     let _turn = match turn {
         Ok(Ok(turn)) => turn,
         Ok(Err(error)) => return Err(refused(&error)),
-        Err(_) => return Err(Failure::not_started("daemon_start_failed", "waiting for a turn failed")),
+        Err(_) => {
+            return Err(Failure::not_started("daemon_start_failed", "waiting for a turn failed"));
+        }
     };
     if let Found::Alive(client, registration) = find(paths).await? {
         return Ok((*client, *registration));
@@ -113,14 +117,20 @@ pub(crate) async fn start(paths: &Paths) -> Result<(Client, Registration), Failu
     }
     match find(paths).await? {
         Found::Alive(client, registration) => Ok((*client, *registration)),
-        Found::Nobody => Err(with_log(paths, not_ready("it said that it is ready and does not answer"))),
+        Found::Nobody => {
+            Err(with_log(paths, not_ready("it said that it is ready and does not answer")))
+        }
     }
 }
 
 /// Starts our own executable as a daemon. It detaches itself; its first line says that it is ready.
-#[expect(clippy::disallowed_methods, reason = "our own executable in another role, not a workspace's child")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "our own executable in another role, not a workspace's child"
+)]
 fn spawn(paths: &Paths) -> Result<Child, Failure> {
-    let log = state_file::open_or_create(&paths.logs().join("daemon.err")).map_err(|error| refused(&error))?;
+    let log = state_file::open_or_create(&paths.logs().join("daemon.err"))
+        .map_err(|error| refused(&error))?;
     // Through /proc it is this very build, also while the file is being replaced.
     Command::new("/proc/self/exe")
         .arg0("stead")
@@ -156,7 +166,11 @@ fn wait_ready(mut child: Child, limit: Duration) -> Result<(), Failure> {
 }
 
 fn not_ready(why: &str) -> Failure {
-    Failure::new("daemon_start_failed", Effect::NotStarted, format!("the daemon did not start: {why}"))
+    Failure::new(
+        "daemon_start_failed",
+        Effect::NotStarted,
+        format!("the daemon did not start: {why}"),
+    )
 }
 
 fn with_log(paths: &Paths, failure: Failure) -> Failure {

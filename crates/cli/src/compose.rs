@@ -111,7 +111,8 @@ async fn mend(store: &Store) -> anyhow::Result<()> {
         .collect();
     if !runs.is_empty() {
         let grace = Duration::from_millis(CHILD_GRACE_MS);
-        let killed = tokio::task::spawn_blocking(move || sandbox::reap_leftovers(&runs, grace)).await?;
+        let killed =
+            tokio::task::spawn_blocking(move || sandbox::reap_leftovers(&runs, grace)).await?;
         tracing::warn!(runs = live.len(), killed = killed.len(), "the last daemon died at work");
     }
     let recovered = store.recover().await?;

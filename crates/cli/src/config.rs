@@ -27,7 +27,10 @@ pub(crate) struct Config {
     #[serde(default)]
     pub(crate) daemon: DaemonEntry,
     /// Execution policies. They are checked, and used once profiles exist.
-    #[expect(dead_code, reason = "read so that the documented file is accepted; profiles come later")]
+    #[expect(
+        dead_code,
+        reason = "read so that the documented file is accepted; profiles come later"
+    )]
     #[serde(default)]
     pub(crate) profiles: BTreeMap<String, ProfileEntry>,
 }
@@ -131,9 +134,9 @@ pub(crate) fn load(paths: &Paths) -> Result<Config, Failure> {
 /// Reads a text as the file `name`.
 fn parse(name: &str, text: &str) -> Result<Config, Failure> {
     toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(0, |span| {
-            text.get(..span.start).unwrap_or_default().matches('\n').count() + 1
-        });
+        let line = error
+            .span()
+            .map_or(0, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
         let message = error.message();
         let failure = Failure::not_started("config_invalid", format!("{name}:{line}: {message}"));
         match nearest(message) {
@@ -163,7 +166,9 @@ impl Config {
             _ => PathBuf::from(path),
         };
         let places = self.workspaces.iter();
-        places.map(|(name, entry)| Registered { name: name.clone(), path: expand(&entry.path) }).collect()
+        places
+            .map(|(name, entry)| Registered { name: name.clone(), path: expand(&entry.path) })
+            .collect()
     }
 }
 
@@ -179,9 +184,17 @@ mod tests {
 
     #[test]
     fn an_unknown_key_names_the_nearest_known_one_with_its_line() {
-        check("defualt_model = \"a/b\"\n", "config.toml:1:", Some("did you mean \"default_model\"?"));
+        check(
+            "defualt_model = \"a/b\"\n",
+            "config.toml:1:",
+            Some("did you mean \"default_model\"?"),
+        );
         check("[run]\nsteps = 3\n", "config.toml:2:", Some("did you mean \"steps_max\"?"));
-        check("[providers.a]\napi = \"x\"\nbase_ulr = \"\"\n", ":3:", Some("did you mean \"base_url\"?"));
+        check(
+            "[providers.a]\napi = \"x\"\nbase_ulr = \"\"\n",
+            ":3:",
+            Some("did you mean \"base_url\"?"),
+        );
         check("[run]\nsteps_max = \"many\"\n", ":2: invalid type", None);
         check("x = [\n", "config.toml:", None);
     }

@@ -56,7 +56,9 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
 }
 
 /// Returns the keys that the environment holds for the named variables, by provider.
-pub(crate) fn keys<'a>(wanted: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, String> {
+pub(crate) fn keys<'a>(
+    wanted: impl Iterator<Item = (&'a str, &'a str)>,
+) -> BTreeMap<String, String> {
     wanted
         .filter_map(|(provider, variable)| get(variable).map(|key| (provider.to_owned(), key)))
         .collect()

@@ -23,12 +23,17 @@ pub(crate) const INTERRUPTED: u8 = 130;
 pub(crate) fn code_of(code: &str) -> u8 {
     match code {
         "usage" | "ambiguous" | "invalid_field" | "unknown_field" | "config_invalid" => USAGE,
-        "not_found" | "session_not_found" | "workspace_not_found" | "no_live_run" | "unknown_block" => {
-            NOT_FOUND
-        }
-        "person_required" | "approval_required" | "denied" | "locked" | "unauthorized" | "foreign_host"
-        | "foreign_origin" | "keys_need_socket" => REFUSED,
-        "daemon_unreachable" | "daemon_start_failed" | "protocol_mismatch" | "credential_refused"
+        "not_found"
+        | "session_not_found"
+        | "workspace_not_found"
+        | "no_live_run"
+        | "unknown_block" => NOT_FOUND,
+        "person_required" | "approval_required" | "denied" | "locked" | "unauthorized"
+        | "foreign_host" | "foreign_origin" | "keys_need_socket" => REFUSED,
+        "daemon_unreachable"
+        | "daemon_start_failed"
+        | "protocol_mismatch"
+        | "credential_refused"
         | "foreign_process" => UNREACHABLE,
         "interrupted" => INTERRUPTED,
         _ => FAILED,
@@ -37,9 +42,10 @@ pub(crate) fn code_of(code: &str) -> u8 {
 
 /// Prints a failure for a person and returns its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    let failure = error.downcast_ref::<Failure>().cloned().unwrap_or_else(|| {
-        Failure::new("failed", Effect::Indeterminate, format!("{error:#}"))
-    });
+    let failure = error
+        .downcast_ref::<Failure>()
+        .cloned()
+        .unwrap_or_else(|| Failure::new("failed", Effect::Indeterminate, format!("{error:#}")));
     let mut text = format!("stead: {}\n", failure.message);
     if failure.code != "failed" {
         text = format!("stead: {} ({})\n", failure.message, failure.code);

@@ -50,7 +50,12 @@ impl ConfiguredModels {
     }
 
     /// Builds the provider of a reference.
-    fn provider(&self, config: &Config, name: &str, keys: &Keys) -> Result<ProviderConfig, Failure> {
+    fn provider(
+        &self,
+        config: &Config,
+        name: &str,
+        keys: &Keys,
+    ) -> Result<ProviderConfig, Failure> {
         let key = self.key(name, keys)?;
         if let Some(entry) = config.providers.get(name) {
             return configured(name, entry, key);
@@ -81,11 +86,20 @@ impl ConfiguredModels {
         let known = provider.model(&model);
         let model = ModelRef { provider: provider.name.clone(), model };
         let shared = provider.resolve()?;
-        Ok(Chosen { model, provider: shared, output_tokens_max: known.max_output, sees: known.images })
+        Ok(Chosen {
+            model,
+            provider: shared,
+            output_tokens_max: known.max_output,
+            sees: known.images,
+        })
     }
 
     /// Finds something to ask when nobody chose: a vendor whose key is here, then a local endpoint.
-    async fn fallback(&self, config: &Config, keys: &Keys) -> Result<(ProviderConfig, String), Failure> {
+    async fn fallback(
+        &self,
+        config: &Config,
+        keys: &Keys,
+    ) -> Result<(ProviderConfig, String), Failure> {
         for vendor in VENDORS {
             if let Some(key) = self.key(vendor.name, keys)? {
                 let provider = ProviderConfig::vendor(vendor, Some(key));
@@ -147,8 +161,11 @@ fn named(config: &Config, text: &str) -> Result<ModelRef, Failure> {
         [provider] => Ok(ModelRef { provider: (*provider).clone(), model: text.to_owned() }),
         [] => match text.split_once('/') {
             Some((provider, _)) => Err(unknown_provider(config, provider)),
-            None => Err(Failure::not_started("model_unknown", format!("no provider has a model {text:?}"))
-                .with_hint("name it as PROVIDER/MODEL; stead models lists what there is")),
+            None => Err(Failure::not_started(
+                "model_unknown",
+                format!("no provider has a model {text:?}"),
+            )
+            .with_hint("name it as PROVIDER/MODEL; stead models lists what there is")),
         },
         several => {
             let names: Vec<String> = several.iter().map(|name| format!("{name}/{text}")).collect();
@@ -184,16 +201,21 @@ pub(crate) fn configured(
 ) -> Result<ProviderConfig, Failure> {
     let api: Api = entry.api.parse()?;
     let vendor = catalog::vendor(name);
-    let base_url = entry.base_url.clone().or_else(|| vendor.map(|vendor| vendor.base_url.to_owned()));
+    let base_url =
+        entry.base_url.clone().or_else(|| vendor.map(|vendor| vendor.base_url.to_owned()));
     if base_url.is_none() && api != Api::Scripted {
-        return Err(Failure::not_started("config_invalid", format!("the provider {name} has no base_url"))
-            .with_hint(format!("add base_url to [providers.{name}]")));
+        return Err(Failure::not_started(
+            "config_invalid",
+            format!("the provider {name} has no base_url"),
+        )
+        .with_hint(format!("add base_url to [providers.{name}]")));
     }
     let mut provider = ProviderConfig::new(name, api, base_url.unwrap_or_default());
     provider.key = key;
     provider.key_variable = entry.key_env.clone();
     let headers = entry.headers.iter();
-    provider.headers = headers.map(|(name, value)| (name.clone(), Secret::new(value.clone()))).collect();
+    provider.headers =
+        headers.map(|(name, value)| (name.clone(), Secret::new(value.clone()))).collect();
     provider.models = entry
         .models
         .iter()
@@ -215,20 +237,29 @@ pub(crate) fn configured(
 
 fn read_script(name: &str, entry: &ProviderEntry) -> Result<Script, Failure> {
     let Some(path) = &entry.script else {
-        return Err(Failure::not_started("config_invalid", format!("the provider {name} has no script"))
-            .with_hint(format!("add script = \"FILE\" to [providers.{name}]")));
+        return Err(Failure::not_started(
+            "config_invalid",
+            format!("the provider {name} has no script"),
+        )
+        .with_hint(format!("add script = \"FILE\" to [providers.{name}]")));
     };
     let read = state_file::read_config(path)
         .map_err(|error| Failure::not_started("config_invalid", error.to_string()))?;
     let Some(bytes) = read else {
-        return Err(Failure::not_started("config_invalid", format!("{} is missing", path.display())));
+        return Err(Failure::not_started(
+            "config_invalid",
+            format!("{} is missing", path.display()),
+        ));
     };
     script(name, &String::from_utf8_lossy(&bytes))
 }
 
 fn script(name: &str, text: &str) -> Result<Script, Failure> {
     Script::parse(text).map_err(|error| {
-        Failure::not_started("config_invalid", format!("the script of {name} cannot be read: {error}"))
+        Failure::not_started(
+            "config_invalid",
+            format!("the script of {name} cannot be read: {error}"),
+        )
     })
 }
 
@@ -239,8 +270,12 @@ pub(crate) fn environment_keys(config: &Config) -> BTreeMap<String, String> {
     });
     let vendors = VENDORS
         .iter()
-        .filter(|vendor| !config.providers.get(vendor.name).is_some_and(|entry| entry.key_env.is_some()))
-        .flat_map(|vendor| vendor.key_variables.iter().rev().map(|variable| (vendor.name, *variable)));
+        .filter(|vendor| {
+            !config.providers.get(vendor.name).is_some_and(|entry| entry.key_env.is_some())
+        })
+        .flat_map(|vendor| {
+            vendor.key_variables.iter().rev().map(|variable| (vendor.name, *variable))
+        });
     env::keys(configured.chain(vendors))
 }
 
@@ -248,11 +283,13 @@ fn unknown_provider(config: &Config, name: &str) -> Failure {
     let known = config.providers.keys().map(String::as_str);
     let all: Vec<&str> = known.chain(VENDORS.iter().map(|vendor| vendor.name)).collect();
     let nearest = all.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
-    Failure::not_started("provider_unknown", format!("there is no provider {name:?}")).with_hint(format!(
-        "did you mean {:?}? known: {}",
-        nearest.copied().unwrap_or_default(),
-        all.join(", ")
-    ))
+    Failure::not_started("provider_unknown", format!("there is no provider {name:?}")).with_hint(
+        format!(
+            "did you mean {:?}? known: {}",
+            nearest.copied().unwrap_or_default(),
+            all.join(", ")
+        ),
+    )
 }
 
 fn no_model(config: &Config) -> Failure {
@@ -261,11 +298,11 @@ fn no_model(config: &Config) -> Failure {
     } else {
         "no default_model is configured"
     };
-    Failure::not_started("model_unavailable", format!("there is no model to ask: {what}")).with_hint(
-        "set ANTHROPIC_API_KEY or OPENAI_API_KEY (or another vendor's variable),\n\
+    Failure::not_started("model_unavailable", format!("there is no model to ask: {what}"))
+        .with_hint(
+            "set ANTHROPIC_API_KEY or OPENAI_API_KEY (or another vendor's variable),\n\
          or start a local endpoint such as Ollama on its usual port,\n\
          or set default_model in the configuration (stead providers shows where it is),\n\
          or see it work without any: stead demo",
-    )
+        )
 }
-

@@ -61,7 +61,11 @@ pub(crate) struct Style(pub(crate) bool);
 
 impl Style {
     fn wrap(self, code: &str, text: &str) -> String {
-        if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.0 && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     /// Makes it stand out.
@@ -139,7 +143,8 @@ pub(crate) fn ready_and_detach() -> std::io::Result<()> {
     let mut stdout = std::io::stdout();
     stdout.write_all(b"ready\n")?;
     stdout.flush()?;
-    let null = rustix::fs::open("/dev/null", rustix::fs::OFlags::WRONLY, rustix::fs::Mode::empty())?;
+    let null =
+        rustix::fs::open("/dev/null", rustix::fs::OFlags::WRONLY, rustix::fs::Mode::empty())?;
     rustix::stdio::dup2_stdout(&null)?;
     Ok(())
 }

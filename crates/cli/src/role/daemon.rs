@@ -6,12 +6,7 @@ mod tail;
 
 use std::process::ExitCode;
 
-use api::{
-    agent::Done,
-    client::Target,
-    daemon::StopRequest,
-    routes::Endpoint,
-};
+use api::{agent::Done, client::Target, daemon::StopRequest, routes::Endpoint};
 
 use crate::{args::Daemon, client, env, exit, print};
 
@@ -38,9 +33,10 @@ pub(crate) fn run(command: &Daemon) -> anyhow::Result<ExitCode> {
             };
             let ended = status::watch_end(registration.pid);
             let body = StopRequest { keep_jobs: *keep_jobs };
-            client.json::<_, Done>(Endpoint::DaemonStop, Target::default(), Some(&body)).await.map_err(
-                vocab::outcome::Failure::from,
-            )?;
+            client
+                .json::<_, Done>(Endpoint::DaemonStop, Target::default(), Some(&body))
+                .await
+                .map_err(vocab::outcome::Failure::from)?;
             ended.await?;
             print::err("stead: the daemon has stopped\n");
             Ok(ExitCode::from(exit::OK))

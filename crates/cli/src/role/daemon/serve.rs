@@ -2,11 +2,11 @@
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
-use api::{
-    daemon::Registration,
-    routes::PROTOCOL,
+use api::{daemon::Registration, routes::PROTOCOL};
+use daemon::{
+    paths::Paths,
+    single::{self, Claim},
 };
-use daemon::{paths::Paths, single::{self, Claim}};
 use gateway::listen::{Doors, Server, Shutdown, connection::Bounds};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::LevelFilter;
@@ -40,9 +40,12 @@ fn start(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
     // open ourselves is closed on exec all the same.
     sandbox::seal_descriptors().ok();
     let Some(claim) = Claim::take(&paths)? else {
-        return Err(Failure::not_started("daemon_start_failed", "another daemon holds this state directory")
-            .with_hint("stead daemon status")
-            .into());
+        return Err(Failure::not_started(
+            "daemon_start_failed",
+            "another daemon holds this state directory",
+        )
+        .with_hint("stead daemon status")
+        .into());
     };
     Log::open(paths.log())?.install(LevelFilter::INFO);
     sandbox::become_subreaper()?;
@@ -63,7 +66,8 @@ async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::R
     let shutdown = Shutdown::new();
     let doors = Doors { socket: paths.socket(), port };
     let server =
-        Server::open(doors, Arc::clone(&composed.front), Bounds::default(), shutdown.clone()).await?;
+        Server::open(doors, Arc::clone(&composed.front), Bounds::default(), shutdown.clone())
+            .await?;
     let registration = Registration {
         id: composed.daemon.id.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -30,7 +30,10 @@ pub(crate) async fn show(paths: &Paths, json: bool) -> anyhow::Result<ExitCode> 
         ("socket", status.socket),
         ("url", status.url),
         ("sessions", format!("{} stored, {} at work", status.sessions.total, status.sessions.live)),
-        ("memory", format!("{} PSS, {} private", mib(status.memory.pss), mib(status.memory.private))),
+        (
+            "memory",
+            format!("{} PSS, {} private", mib(status.memory.pss), mib(status.memory.private)),
+        ),
     ];
     let text: String = rows.iter().map(|(name, value)| format!("{name:<10}{value}\n")).collect();
     print::out(&text);
