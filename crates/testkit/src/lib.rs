@@ -8,3 +8,4 @@ pub mod faulty_vfs;
 pub mod home;
 pub mod model_server;
 pub mod process;
+pub mod reduce;

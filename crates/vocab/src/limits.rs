@@ -369,9 +369,6 @@ limits! {
     CLIENT_SILENCE_MS_MAX: u64 = 60_000, "milliseconds",
         "without a byte of a stream before it counts as broken; four heartbeats",
         "cli::a_silent_stream_counts_as_broken";
-    RESOLVE_ROWS_MAX: usize = 100_000, "sessions",
-        "looked through for a part of an id",
-        "cli::listing_ends_at_its_bound";
     RUNTIME_THREADS: usize = 2, "threads",
         "the daemon's runtime; it waits more than it works, and each thread costs memory",
         "cli::a_daemon_serves_and_drains";
@@ -499,4 +496,7 @@ limits! {
     PROVIDER_MODELS_BYTES_MAX: usize = 8 << 20, "bytes",
         "a list of models; the largest aggregators send about one megabyte",
         "provider::lists_of_models_are_read_in_every_shape";
+    OPEN_FILES: u64 = 8_192, "files",
+        "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
+        "cli::a_daemon_serves_and_drains";
 }

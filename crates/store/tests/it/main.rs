@@ -5,6 +5,7 @@ mod append;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod opening;
