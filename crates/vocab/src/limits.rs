@@ -371,10 +371,10 @@ limits! {
         "cli::a_silent_stream_counts_as_broken";
     RUNTIME_THREADS: usize = 2, "threads",
         "the daemon's runtime; it waits more than it works, and each thread costs memory",
-        "cli::a_daemon_serves_and_drains";
+        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
     PRUNE_EVERY_MS: u64 = 3_600_000, "milliseconds",
         "how often old facts are pruned; they age in days",
-        "cli::a_daemon_serves_and_drains";
+        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
 
     // workspace-local: calls, searches, transfers
     POOL_QUEUE_MAX: usize = 1_024, "tasks",
@@ -498,5 +498,5 @@ limits! {
         "provider::lists_of_models_are_read_in_every_shape";
     OPEN_FILES: u64 = 8_192, "files",
         "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
-        "cli::a_daemon_serves_and_drains";
+        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
 }
