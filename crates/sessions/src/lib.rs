@@ -6,6 +6,7 @@
 pub mod answer;
 pub mod journal;
 pub mod live;
+pub mod mend;
 pub mod models;
 pub mod runs;
 pub mod said;
