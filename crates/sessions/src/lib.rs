@@ -11,3 +11,4 @@ pub mod runs;
 pub mod said;
 pub mod sessions;
 pub mod start;
+mod unstored;
