@@ -60,7 +60,8 @@ fn show(c: char, out: &mut String) {
         '\0'..='\x1f' => out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}')),
         '\x7f' => out.push('\u{2421}'),
         '\u{80}'..='\u{9f}'
-        | '\u{200e}' | '\u{200f}'
+        | '\u{200e}'
+        | '\u{200f}'
         | '\u{2028}'..='\u{202e}'
         | '\u{2066}'..='\u{2069}'
         | '\u{fff9}'..='\u{fffb}'

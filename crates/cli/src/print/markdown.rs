@@ -107,7 +107,9 @@ impl Markdown {
         match self.at {
             At::LineStart => self.end_short_line(&held, out),
             At::Words => out.push_str(&closed(&held, self.style).unwrap_or(held)),
-            At::Heading => out.push_str(&self.style.bold(&plain_words(held.trim_end_matches(['#', ' '])))),
+            At::Heading => {
+                out.push_str(&self.style.bold(&plain_words(held.trim_end_matches(['#', ' ']))))
+            }
             At::FenceLine => out.push_str(&self.style.dim(&held)),
             At::Code => {}
         }
@@ -200,7 +202,11 @@ impl Markdown {
 
     fn word(&mut self, c: char, out: &mut String) {
         if self.held.is_empty() {
-            if matches!(c, '`' | '*' | '[' | '\\') { self.held.push(c) } else { out.push(c) }
+            if matches!(c, '`' | '*' | '[' | '\\') {
+                self.held.push(c)
+            } else {
+                out.push(c)
+            }
             return;
         }
         match next(&self.held, c) {
@@ -273,7 +279,11 @@ fn next(held: &str, c: char) -> Next {
     if held.starts_with('`') {
         let opening = held.bytes().take_while(|byte| *byte == b'`').count();
         let closing = held.bytes().rev().take_while(|byte| *byte == b'`').count();
-        return if held.len() > opening && closing == opening && c != '`' { Next::Before } else { Next::Hold };
+        return if held.len() > opening && closing == opening && c != '`' {
+            Next::Before
+        } else {
+            Next::Hold
+        };
     }
     if held.starts_with('\\') {
         return if c.is_ascii_punctuation() { Next::Take } else { Next::Plain };
@@ -307,7 +317,8 @@ fn closed(held: &str, style: Style) -> Option<String> {
         return code_inside(held).map(|code| style.code(code));
     }
     if let Some(inside) = held.strip_prefix("**") {
-        let inside = inside.strip_suffix("**").filter(|text| !text.ends_with(char::is_whitespace))?;
+        let inside =
+            inside.strip_suffix("**").filter(|text| !text.ends_with(char::is_whitespace))?;
         return (!inside.is_empty()).then(|| style.bold(&plain_words(inside)));
     }
     let (text, url) = held.strip_prefix('[')?.strip_suffix(')')?.split_once("](")?;
@@ -322,7 +333,9 @@ fn code_inside(held: &str) -> Option<&str> {
     let ticks = held.bytes().take_while(|byte| *byte == b'`').count();
     let inside = held.get(ticks..held.len().checked_sub(ticks)?)?;
     let closing = held.bytes().rev().take_while(|byte| *byte == b'`').count();
-    (!inside.is_empty() && closing == ticks).then(|| inside.trim_matches(' ')).filter(|code| !code.is_empty())
+    (!inside.is_empty() && closing == ticks)
+        .then(|| inside.trim_matches(' '))
+        .filter(|code| !code.is_empty())
 }
 
 /// Takes the marks off words that are drawn in one style anyway.

@@ -35,7 +35,11 @@ impl Decoder {
     ///
     /// # Errors
     /// When an event grows beyond its bound; the stream is then of no use any more.
-    pub(crate) fn feed(&mut self, bytes: &[u8], out: &mut impl Extend<Event>) -> Result<(), TooLarge> {
+    pub(crate) fn feed(
+        &mut self,
+        bytes: &[u8],
+        out: &mut impl Extend<Event>,
+    ) -> Result<(), TooLarge> {
         for &byte in bytes {
             let after_cr = std::mem::replace(&mut self.after_cr, byte == b'\r');
             match byte {
@@ -84,8 +88,10 @@ mod tests {
             let (mut decoder, mut events) = (Decoder::default(), Vec::new());
             decoder.feed(&text.as_bytes()[..cut], &mut events).unwrap();
             decoder.feed(&text.as_bytes()[cut..], &mut events).unwrap();
-            let told: Vec<_> =
-                events.iter().map(|e| (e.name.as_str(), e.data.as_str(), e.id.as_deref())).collect();
+            let told: Vec<_> = events
+                .iter()
+                .map(|e| (e.name.as_str(), e.data.as_str(), e.id.as_deref()))
+                .collect();
             assert_eq!(told, expected, "cut at {cut}");
         }
     }
@@ -105,7 +111,8 @@ mod tests {
         let mut decoder = Decoder::default();
         let mut events = Vec::new();
         let piece = vec![b'x'; 1 << 20];
-        let fed = (0..=CLIENT_EVENT_BYTES_MAX >> 20).try_for_each(|_| decoder.feed(&piece, &mut events));
+        let fed =
+            (0..=CLIENT_EVENT_BYTES_MAX >> 20).try_for_each(|_| decoder.feed(&piece, &mut events));
         assert_eq!(fed, Err(TooLarge));
     }
 }

@@ -93,10 +93,15 @@ mod tests {
 
     #[test]
     fn columns_line_up_by_cells_and_the_widest_gives_way() {
-        let rows: &[&[&str]] = &[&["a1", "漢字の題", "idle"], &["b22", "a long title here", "done"]];
+        let rows: &[&[&str]] =
+            &[&["a1", "漢字の題", "idle"], &["b22", "a long title here", "done"]];
         let whole = "ID   TITLE              STATE\na1   漢字の題           idle\nb22  a long title here  done\n";
         check(rows, 80, whole);
         check(rows, 22, "ID   TITLE       STATE\na1   漢字の題    idle\nb22  a long ti…  done\n");
-        check(&[&["a", "two\nlines \x1b[2J", ""]], 40, "ID  TITLE           STATE\na   two lines ␛[2J\n");
+        check(
+            &[&["a", "two\nlines \x1b[2J", ""]],
+            40,
+            "ID  TITLE           STATE\na   two lines ␛[2J\n",
+        );
     }
 }

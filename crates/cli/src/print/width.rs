@@ -111,7 +111,9 @@ mod tests {
 
     #[test]
     fn cells_are_counted_as_terminals_draw_them() {
-        for (text, cells) in [("abc", 3), ("漢字", 4), ("e\u{301}", 1), ("✓ 🎉", 4), ("", 0), ("한글", 4)] {
+        for (text, cells) in
+            [("abc", 3), ("漢字", 4), ("e\u{301}", 1), ("✓ 🎉", 4), ("", 0), ("한글", 4)]
+        {
             assert_eq!(of(text), cells, "{text}");
         }
     }

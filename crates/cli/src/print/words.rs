@@ -57,10 +57,15 @@ mod tests {
     #[test]
     fn numbers_are_said_as_people_say_them() {
         let now = Timestamp::from_millis(1_700_000_000_000);
-        let before = |seconds: i64| Timestamp::from_millis(1_700_000_000_000 - seconds * 1_000).to_string();
-        for (seconds, said) in
-            [(3, "just now"), (12, "12 s ago"), (61, "1 min ago"), (7_300, "2 h ago"), (90_000, "1 d ago")]
-        {
+        let before =
+            |seconds: i64| Timestamp::from_millis(1_700_000_000_000 - seconds * 1_000).to_string();
+        for (seconds, said) in [
+            (3, "just now"),
+            (12, "12 s ago"),
+            (61, "1 min ago"),
+            (7_300, "2 h ago"),
+            (90_000, "1 d ago"),
+        ] {
             assert_eq!(ago(now, &before(seconds)), said);
         }
         assert_eq!(ago(now, &before(3_000_000)), "2023-10-11");
@@ -68,7 +73,10 @@ mod tests {
         assert_eq!(took(Duration::from_millis(840)), "0.8 s");
         assert_eq!(took(Duration::from_secs(125)), "2 min 5 s");
         assert_eq!(took(Duration::from_secs(7_320)), "2 h 2 min");
-        assert_eq!((count(9_999), count(12_345), count(3_210_000)), ("9999".into(), "12.3k".into(), "3.2M".into()));
+        assert_eq!(
+            (count(9_999), count(12_345), count(3_210_000)),
+            ("9999".into(), "12.3k".into(), "3.2M".into())
+        );
         assert_eq!((lines(1), lines(0)), ("1 line".into(), "0 lines".into()));
         assert_eq!(short_id("ses_0190aaaabbbbccccddddeeeeffff0000"), "ffff0000");
         assert_eq!(short_id("abc"), "abc");

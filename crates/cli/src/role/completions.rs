@@ -16,7 +16,8 @@ pub(crate) fn shell(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
 /// Writes the man pages, one for each command.
 pub(crate) fn man(dir: &Path) -> anyhow::Result<ExitCode> {
     clap_mangen::generate_to(Args::command(), dir).map_err(|error| {
-        let code = if error.kind() == std::io::ErrorKind::NotFound { "not_found" } else { "failed" };
+        let code =
+            if error.kind() == std::io::ErrorKind::NotFound { "not_found" } else { "failed" };
         vocab::outcome::Failure::not_started(code, format!("{}: {error}", dir.display()))
     })?;
     print::err(&format!("stead: the man pages are in {}\n", dir.display()));

@@ -67,7 +67,11 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 fn versions() -> String {
     let (version, protocol) = (env!("CARGO_PKG_VERSION"), api::routes::PROTOCOL);
-    format!("stead {version}, protocol {protocol}, {} {}", std::env::consts::OS, std::env::consts::ARCH)
+    format!(
+        "stead {version}, protocol {protocol}, {} {}",
+        std::env::consts::OS,
+        std::env::consts::ARCH
+    )
 }
 
 async fn daemon_status(paths: &Paths) -> String {
@@ -86,9 +90,19 @@ async fn daemon_status(paths: &Paths) -> String {
 fn paths_section(paths: &Paths) -> String {
     let (registration, socket, secrets) = (paths.registration(), paths.socket(), paths.secrets());
     let (database, credential, logs) = (paths.database(), paths.credential(), paths.logs());
-    [&paths.home, &paths.runtime, &paths.config, &registration, &socket, &secrets, &database, &credential, &logs]
-        .map(|path| path_line(path))
-        .join("\n")
+    [
+        &paths.home,
+        &paths.runtime,
+        &paths.config,
+        &registration,
+        &socket,
+        &secrets,
+        &database,
+        &credential,
+        &logs,
+    ]
+    .map(|path| path_line(path))
+    .join("\n")
 }
 
 fn path_line(path: &Path) -> String {

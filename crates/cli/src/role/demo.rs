@@ -25,7 +25,8 @@ use crate::{
     },
 };
 
-const PROMPT: &str = "The total that totals.sh prints is wrong. Find out why, fix it, and commit the fix.";
+const PROMPT: &str =
+    "The total that totals.sh prints is wrong. Find out why, fix it, and commit the fix.";
 
 /// Runs the command.
 pub(crate) fn run(args: &Demo) -> anyhow::Result<ExitCode> {
@@ -39,7 +40,12 @@ pub(crate) fn run(args: &Demo) -> anyhow::Result<ExitCode> {
         let client = client::connect(&paths).await?;
         introduce(&root, look.err.style);
         let request = RunRequest {
-            messages: vec![RunMessage { id: None, role: Role::User, content: Some(PROMPT.to_owned()), parts: None }],
+            messages: vec![RunMessage {
+                id: None,
+                role: Role::User,
+                content: Some(PROMPT.to_owned()),
+                parts: None,
+            }],
             provider_id: Some(DEMO.0.to_owned()),
             model_id: Some(DEMO.1.to_owned()),
             cwd: Some(root.clone()),
@@ -60,8 +66,12 @@ fn introduce(root: &str, style: Style) {
     let root = clean::clean_line(root);
     print::err(&format!(
         "{}\n{}\n\n{} {PROMPT}\n\n",
-        style.dim(&format!("A scripted model, real tools, no key and no network. The repository: {root}")),
-        style.dim("What it says is written beforehand; what the tools return decides whether it goes on."),
+        style.dim(&format!(
+            "A scripted model, real tools, no key and no network. The repository: {root}"
+        )),
+        style.dim(
+            "What it says is written beforehand; what the tools return decides whether it goes on."
+        ),
         style.bold("you"),
     ));
 }
@@ -85,7 +95,9 @@ fn conclude(ended: &Ended, root: &Path, look: Look) -> anyhow::Result<ExitCode> 
         | RunState::Ended(RunEnd::Interrupted | RunEnd::StepLimit { .. }) => {
             let word = vocab::live::state_word(&ended.state);
             let message = format!("the demonstration ended as {word}");
-            return Err(Failure::new("failed", vocab::outcome::Effect::Indeterminate, message).into());
+            return Err(
+                Failure::new("failed", vocab::outcome::Effect::Indeterminate, message).into()
+            );
         }
     }
     print::err(&format!("\n{}\n", look.err.style.bold("What changed")));
@@ -127,7 +139,10 @@ mod tests {
     #[test]
     fn a_patch_is_colored_by_its_marks() {
         let drawn = patch("a\n+++ b\n+x\n-y\n@@ 1 @@", Style(true));
-        assert_eq!(drawn, "a\n+++ b\n\x1b[32m+x\x1b[0m\n\x1b[31m-y\x1b[0m\n\x1b[36m@@ 1 @@\x1b[0m\n");
+        assert_eq!(
+            drawn,
+            "a\n+++ b\n\x1b[32m+x\x1b[0m\n\x1b[31m-y\x1b[0m\n\x1b[36m@@ 1 @@\x1b[0m\n"
+        );
     }
 
     #[test]

@@ -86,7 +86,8 @@ pub(crate) fn providers(json: Json) -> anyhow::Result<ExitCode> {
 /// Lists the models.
 pub(crate) fn run(args: &Models) -> anyhow::Result<ExitCode> {
     super::block_on(async move {
-        let config = config::load(&env::paths()?)?;
+        let paths = env::paths()?;
+        let config = config::load(&paths)?;
         let mut rows = configured_models(&config);
         match &args.provider {
             Some(name) => {
@@ -94,8 +95,15 @@ pub(crate) fn run(args: &Models) -> anyhow::Result<ExitCode> {
                 add_asked(&config, name, &mut rows).await?;
             }
             None => {
+                // What has no key cannot be asked.
+                let providers = known_rows(&paths, &config)?;
+                rows.retain(|row| {
+                    providers.iter().any(|known| known.name == row.provider && known.key != "none")
+                });
                 for local in local_endpoints(&config).await {
-                    rows.extend(local.models.iter().map(|model| model_row(&local.name, model, "endpoint")));
+                    rows.extend(
+                        local.models.iter().map(|model| model_row(&local.name, model, "endpoint")),
+                    );
                 }
             }
         }
@@ -112,7 +120,9 @@ async fn add_asked(config: &Config, name: &str, rows: &mut Vec<ModelRow>) -> Res
     let key = environment_keys(config).remove(name).map(Secret::new);
     let provider = match (config.providers.get(name), catalog::vendor(name)) {
         (Some(entry), _) => Some((configured(name, entry, key)?, VENDOR_LIMIT)),
-        (None, Some(vendor)) => key.map(|key| (ProviderConfig::vendor(vendor, Some(key)), VENDOR_LIMIT)),
+        (None, Some(vendor)) => {
+            key.map(|key| (ProviderConfig::vendor(vendor, Some(key)), VENDOR_LIMIT))
+        }
         (None, None) => {
             let local = local_endpoints(config).await.into_iter().find(|local| local.name == name);
             if local.is_none() && rows.is_empty() {
@@ -122,7 +132,8 @@ async fn add_asked(config: &Config, name: &str, rows: &mut Vec<ModelRow>) -> Res
             local.map(|local| (local, LOCAL_LIMIT))
         }
     };
-    let Some((provider, limit)) = provider.filter(|(provider, _)| provider.api != Api::Scripted) else {
+    let Some((provider, limit)) = provider.filter(|(provider, _)| provider.api != Api::Scripted)
+    else {
         return Ok(());
     };
     match local::list_models(&provider, limit).await {
@@ -147,7 +158,8 @@ async fn local_endpoints(config: &Config) -> Vec<ProviderConfig> {
         let at = format!(":{port}/");
         config.providers.values().any(|entry| {
             entry.base_url.as_deref().is_some_and(|url| {
-                (url.contains("127.0.0.1") || url.contains("localhost")) && format!("{url}/").contains(&at)
+                (url.contains("127.0.0.1") || url.contains("localhost"))
+                    && format!("{url}/").contains(&at)
             })
         })
     };
@@ -219,12 +231,14 @@ fn known_rows(paths: &Paths, config: &Config) -> Result<Vec<ProviderRow>, Failur
 fn configured_models(config: &Config) -> Vec<ModelRow> {
     let mut rows = Vec::new();
     for (name, entry) in &config.providers {
-        let models = configured(name, entry, None).map(|provider| provider.models).unwrap_or_default();
+        let models =
+            configured(name, entry, None).map(|provider| provider.models).unwrap_or_default();
         rows.extend(models.iter().map(|model| model_row(name, model, "config")));
     }
     let keys: BTreeMap<String, String> = environment_keys(config);
     for vendor in VENDORS.iter().filter(|vendor| !config.providers.contains_key(vendor.name)) {
-        let provider = ProviderConfig::vendor(vendor, keys.get(vendor.name).cloned().map(Secret::new));
+        let provider =
+            ProviderConfig::vendor(vendor, keys.get(vendor.name).cloned().map(Secret::new));
         rows.push(model_row(vendor.name, &provider.model(vendor.default_model), "known"));
     }
     rows.push(model_row(DEMO.0, &ModelConfig::unknown(DEMO.1), "built_in"));
@@ -256,7 +270,8 @@ fn models_table(rows: &[ModelRow], columns: usize, style: Style) -> String {
     let mut table = Table::new(&["MODEL", "CONTEXT", "OUTPUT", "PICTURES", "FROM"]);
     for row in rows {
         let name = format!("{}/{}", row.provider, row.model);
-        let (context, output) = (words::count(row.context_window.into()), words::count(row.max_output.into()));
+        let (context, output) =
+            (words::count(row.context_window.into()), words::count(row.max_output.into()));
         let pictures = if row.images { "yes" } else { "no" };
         table.row(&[&name, &context, &output, pictures, &row.source.replace('_', " ")]);
     }

@@ -46,7 +46,12 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
         let interactive = print::stdin_is_terminal() && look.err.terminal && !args.json;
         let keys = models::environment_keys(&config);
         let request = RunRequest {
-            messages: vec![RunMessage { id: None, role: Role::User, content: None, parts: Some(parts) }],
+            messages: vec![RunMessage {
+                id: None,
+                role: Role::User,
+                content: None,
+                parts: Some(parts),
+            }],
             session_id,
             model_id,
             provider_id,
@@ -79,7 +84,9 @@ async fn conclude(mut driver: Driver<'_>, ended: Ended) -> anyhow::Result<ExitCo
             Ok(ExitCode::from(exit::INTERRUPTED))
         }
         RunState::Ended(RunEnd::StepLimit { steps_max }) => {
-            print::err(&format!("stead: stopped after {steps_max} steps, the limit\n  hint: {go_on}\n"));
+            print::err(&format!(
+                "stead: stopped after {steps_max} steps, the limit\n  hint: {go_on}\n"
+            ));
             Ok(ExitCode::from(exit::FAILED))
         }
         RunState::Ended(RunEnd::Interrupted) => {
@@ -88,7 +95,9 @@ async fn conclude(mut driver: Driver<'_>, ended: Ended) -> anyhow::Result<ExitCo
         }
         RunState::Ended(RunEnd::Failed { failure }) => Err(failure.into()),
         RunState::Parked { .. } => {
-            print::err(&format!("stead: the run waits for an answer: stead sessions show {session}\n"));
+            print::err(&format!(
+                "stead: the run waits for an answer: stead sessions show {session}\n"
+            ));
             Ok(ExitCode::from(exit::REFUSED))
         }
         RunState::Running => {
@@ -112,6 +121,9 @@ pub(crate) fn absolute(dir: &Path) -> Result<String, Failure> {
     let whole = env::cwd()?.join(dir);
     let plain: std::path::PathBuf = whole.components().collect();
     plain.into_os_string().into_string().map_err(|name| {
-        Failure::not_started("usage", format!("the directory's name is not UTF-8: {}", name.display()))
+        Failure::not_started(
+            "usage",
+            format!("the directory's name is not UTF-8: {}", name.display()),
+        )
     })
 }

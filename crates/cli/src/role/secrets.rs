@@ -11,7 +11,9 @@ use api::{
     routes::Endpoint,
     secret::{HasSecret, SecretName, SetSecret},
 };
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
 use stdx::secret::Secret;
 use vocab::{limits::SECRET_BYTES_MAX, outcome::Failure};
 
@@ -28,7 +30,8 @@ pub(crate) fn run(command: Secrets) -> anyhow::Result<ExitCode> {
             Secrets::Set { provider } => {
                 let key = read_key(&provider)?;
                 let client = client::connect(&env::paths()?).await?;
-                let body = SetSecret { provider_id: provider.clone(), key: key.expose().to_owned() };
+                let body =
+                    SetSecret { provider_id: provider.clone(), key: key.expose().to_owned() };
                 let done = client.json::<_, Done>(Endpoint::SecretSet, target, Some(&body)).await;
                 drop(Secret::new(body.key));
                 done.map_err(Failure::from)?;
@@ -38,7 +41,8 @@ pub(crate) fn run(command: Secrets) -> anyhow::Result<ExitCode> {
             Secrets::Has { provider } => {
                 let client = client::connect(&env::paths()?).await?;
                 let body = SecretName { provider_id: provider };
-                let asked = client.json::<_, HasSecret>(Endpoint::SecretHas, target, Some(&body)).await;
+                let asked =
+                    client.json::<_, HasSecret>(Endpoint::SecretHas, target, Some(&body)).await;
                 let has = asked.map_err(Failure::from)?.has;
                 print::out(if has { "yes\n" } else { "no\n" });
                 Ok(ExitCode::from(if has { exit::OK } else { exit::NOT_FOUND }))
@@ -46,7 +50,8 @@ pub(crate) fn run(command: Secrets) -> anyhow::Result<ExitCode> {
             Secrets::Rm { provider } => {
                 let client = client::connect(&env::paths()?).await?;
                 let body = SecretName { provider_id: provider.clone() };
-                let done = client.json::<_, Done>(Endpoint::SecretDelete, target, Some(&body)).await;
+                let done =
+                    client.json::<_, Done>(Endpoint::SecretDelete, target, Some(&body)).await;
                 done.map_err(Failure::from)?;
                 print::err(&format!("stead: no key of {provider} is stored any more\n"));
                 Ok(ExitCode::from(exit::OK))
@@ -72,9 +77,9 @@ fn read_key(provider: &str) -> Result<Secret, Failure> {
 fn line_of(reader: impl io::BufRead) -> Result<String, Failure> {
     let mut line = String::new();
     let limit = u64::try_from(SECRET_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(2);
-    io::Read::take(reader, limit)
-        .read_line(&mut line)
-        .map_err(|error| Failure::not_started("usage", format!("the key cannot be read: {error}")))?;
+    io::Read::take(reader, limit).read_line(&mut line).map_err(|error| {
+        Failure::not_started("usage", format!("the key cannot be read: {error}"))
+    })?;
     Ok(line)
 }
 
@@ -91,7 +96,8 @@ fn key(line: String) -> Result<Secret, Failure> {
     } else {
         return Ok(secret);
     };
-    Err(Failure::not_started("usage", problem).with_hint("paste it at the prompt, or pipe it: stead secrets set NAME < file"))
+    Err(Failure::not_started("usage", problem)
+        .with_hint("paste it at the prompt, or pipe it: stead secrets set NAME < file"))
 }
 
 /// A terminal that does not show what is typed, as long as this lives.
@@ -125,7 +131,9 @@ mod tests {
 
     #[test]
     fn a_key_is_one_word_without_its_line_end() {
-        let told = |text: &str| key(text.to_owned()).map(|key| key.expose().to_owned()).map_err(|f| f.message);
+        let told = |text: &str| {
+            key(text.to_owned()).map(|key| key.expose().to_owned()).map_err(|f| f.message)
+        };
         assert_eq!(told("sk-1\r\n").as_deref(), Ok("sk-1"));
         for bad in ["\n", "two words", "\u{3}", "gr\u{fc}n", &"x".repeat(SECRET_BYTES_MAX + 1)] {
             let message = told(bad).unwrap_err();

@@ -38,7 +38,12 @@ pub(crate) fn run(command: Sessions) -> anyhow::Result<ExitCode> {
                     return Ok(ExitCode::from(exit::OK));
                 }
                 let look = Look::of_process();
-                Ok(print::out(&list(&rows, Clock::system().now(), look.table_width(), look.out.style)))
+                Ok(print::out(&list(
+                    &rows,
+                    Clock::system().now(),
+                    look.table_width(),
+                    look.out.style,
+                )))
             }
             Sessions::Show { session, json } => show(&client, &session, json.json).await,
             Sessions::Rm { sessions } => remove(&client, &sessions).await,
@@ -61,8 +66,10 @@ async fn show(client: &Client, text: &str, as_json: bool) -> anyhow::Result<Exit
     let target = Target::of(&row.id);
     let detail: SessionDetail =
         client.json::<(), _>(Endpoint::SessionShow, target, None).await.map_err(Failure::from)?;
-    let messages: Value =
-        client.json::<(), _>(Endpoint::SessionMessages, target, None).await.map_err(Failure::from)?;
+    let messages: Value = client
+        .json::<(), _>(Endpoint::SessionMessages, target, None)
+        .await
+        .map_err(Failure::from)?;
     if as_json {
         let mut told = serde_json::to_value(&detail)?;
         if let Value::Object(fields) = &mut told {

@@ -42,7 +42,10 @@ fn words_of_a_line() {
 #[test]
 fn lines_of_a_text() {
     check("# Title `x` #\ntext\n####### no\n#no\n", "b⟨Title x⟩\ntext\n####### no\n#no\n");
-    check("- one\n  * `two`\n+ three\n1. four\n-five\n---\n", "• one\n  • c⟨two⟩\n• three\n1. four\n-five\n---\n");
+    check(
+        "- one\n  * `two`\n+ three\n1. four\n-five\n---\n",
+        "• one\n  • c⟨two⟩\n• three\n1. four\n-five\n---\n",
+    );
     check("> quoted **x**\n>\n", "d⟨│⟩ quoted b⟨x⟩\n>\n");
     check("", "");
     check("\n\n", "\n\n");

@@ -1,6 +1,9 @@
 //! Facts of this machine that decide how Stead can work on it.
 
-#![expect(clippy::disallowed_methods, reason = "reads /proc and the ends of our own logs, no user's file")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "reads /proc and the ends of our own logs, no user's file"
+)]
 
 use std::{
     fs::{self, File},
@@ -40,13 +43,21 @@ pub(super) fn facts(home: &Path) -> String {
     };
     let limit = |resource| {
         let limit = getrlimit(resource);
-        let said = |value: Option<u64>| value.map_or("unlimited".to_owned(), |value| value.to_string());
+        let said =
+            |value: Option<u64>| value.map_or("unlimited".to_owned(), |value| value.to_string());
         format!("{} of {}", said(limit.current), said(limit.maximum))
     };
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let uid = rustix::process::geteuid().as_raw();
     let rows = [
-        ("kernel", format!("{} {}", kernel.release().to_string_lossy(), kernel.machine().to_string_lossy())),
+        (
+            "kernel",
+            format!(
+                "{} {}",
+                kernel.release().to_string_lossy(),
+                kernel.machine().to_string_lossy()
+            ),
+        ),
         ("user", if uid == 0 { "root".to_owned() } else { format!("uid {uid}") }),
         ("memory", memory.lines().next().unwrap_or_default().to_owned()),
         ("processors", std::thread::available_parallelism().map_or(0, usize::from).to_string()),

@@ -8,10 +8,12 @@ use toml::{Table, Value};
 const REMOVED: &str = "(removed)";
 
 /// Parts of a name that make its value a secret.
-const SECRET_NAMES: &[&str] = &["key", "token", "secret", "password", "passwd", "credential", "authorization", "cookie"];
+const SECRET_NAMES: &[&str] =
+    &["key", "token", "secret", "password", "passwd", "credential", "authorization", "cookie"];
 
 /// Beginnings of words that are keys wherever they stand.
-const KEY_BEGINNINGS: &[&str] = &["sk-", "sk_", "gsk_", "xai-", "AIza", "ghp_", "github_pat_", "glpat-", "hf_", "csk-", "fw_"];
+const KEY_BEGINNINGS: &[&str] =
+    &["sk-", "sk_", "gsk_", "xai-", "AIza", "ghp_", "github_pat_", "glpat-", "hf_", "csk-", "fw_"];
 
 /// Returns a configuration without secrets. One that is no TOML is left out, since nobody can tell what
 /// is a value in it.
@@ -38,7 +40,11 @@ fn value_of(value: &mut Value, secret: bool) {
     match value {
         Value::Table(inner) => table_of(inner, secret),
         Value::Array(items) => items.iter_mut().for_each(|item| value_of(item, secret)),
-        Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_)
+        Value::String(_)
+        | Value::Integer(_)
+        | Value::Float(_)
+        | Value::Boolean(_)
+        | Value::Datetime(_)
             if secret =>
         {
             *value = Value::String(REMOVED.to_owned());
@@ -70,7 +76,8 @@ pub(super) fn line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
-        let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '/' | '=');
+        let part =
+            |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '/' | '=');
         let end = rest.find(|c| !part(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         out.push_str(if looks_like_key(word, &out) { REMOVED } else { word });
@@ -84,8 +91,12 @@ pub(super) fn line(text: &str) -> String {
 fn looks_like_key(word: &str, before: &str) -> bool {
     let named = || {
         let before = before.trim_end_matches([' ', ':', '"', '\'']).to_lowercase();
-        word.len() >= 8 && ["bearer", "basic", "api-key", "api_key", "authorization"].iter().any(|name| before.ends_with(name))
+        word.len() >= 8
+            && ["bearer", "basic", "api-key", "api_key", "authorization"]
+                .iter()
+                .any(|name| before.ends_with(name))
     };
     let value = word.rsplit_once('=').map_or(word, |(_, value)| value);
-    KEY_BEGINNINGS.iter().any(|start| value.len() >= start.len() + 8 && value.starts_with(start)) || named()
+    KEY_BEGINNINGS.iter().any(|start| value.len() >= start.len() + 8 && value.starts_with(start))
+        || named()
 }

@@ -2,7 +2,10 @@
 //!
 //! It needs git and nothing of its configuration. What the agent does with it is in the script.
 
-#![expect(clippy::disallowed_methods, reason = "makes a directory of the demonstration's own, before any agent runs")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "makes a directory of the demonstration's own, before any agent runs"
+)]
 
 use std::{
     fs::{self, File},
@@ -48,7 +51,8 @@ pub(super) fn make(dir: Option<&Path>) -> Result<PathBuf, Failure> {
         fs::write(&path, text).map_err(|error| unwritable(&path, &error))?;
     }
     let identity = ["-c", "user.name=Stead Demo", "-c", "user.email=demo@localhost"];
-    let commit = ["-c", "commit.gpgSign=false", "commit", "-q", "-m", "A program, its test, and a fault"];
+    let commit =
+        ["-c", "commit.gpgSign=false", "commit", "-q", "-m", "A program, its test, and a fault"];
     git(&root, &["-c", "init.defaultBranch=main", "init", "-q"])?;
     git(&root, &["add", "-A"])?;
     git(&root, &[&identity[..], &commit[..]].concat())?;
@@ -61,7 +65,9 @@ fn claim(root: &Path) -> Result<(), Failure> {
     let mut entries = fs::read_dir(root).map_err(|error| unwritable(root, &error))?;
     if entries.next().is_some() {
         return Err(Failure::not_started("usage", format!("{} is not empty", root.display()))
-            .with_hint("name a new directory, or run in it as it is: stead demo --repository DIR"));
+            .with_hint(
+                "name a new directory, or run in it as it is: stead demo --repository DIR",
+            ));
     }
     Ok(())
 }
@@ -84,7 +90,8 @@ fn git(root: &Path, args: &[&str]) -> Result<(), Failure> {
         }
         failed(&error.to_string())
     })?;
-    let (report, output) = capture(&plan, GIT_OUTPUT_BYTES_MAX).map_err(|error| failed(&error.to_string()))?;
+    let (report, output) =
+        capture(&plan, GIT_OUTPUT_BYTES_MAX).map_err(|error| failed(&error.to_string()))?;
     if report.status.is_success() {
         return Ok(());
     }
@@ -92,7 +99,11 @@ fn git(root: &Path, args: &[&str]) -> Result<(), Failure> {
 }
 
 fn failed(why: &str) -> Failure {
-    Failure::new("failed", Effect::Indeterminate, format!("the scratch repository could not be made: {why}"))
+    Failure::new(
+        "failed",
+        Effect::Indeterminate,
+        format!("the scratch repository could not be made: {why}"),
+    )
 }
 
 #[cfg(test)]

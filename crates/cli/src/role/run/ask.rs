@@ -31,7 +31,8 @@ pub(crate) async fn ask(block: &Block, style: Style) -> Said {
     print::err(&question(block, style));
     loop {
         // Keys that were pressed before the question was there are no answer to it.
-        rustix::termios::tcflush(rustix::stdio::stdin(), rustix::termios::QueueSelector::IFlush).ok();
+        rustix::termios::tcflush(rustix::stdio::stdin(), rustix::termios::QueueSelector::IFlush)
+            .ok();
         print::err("Allow it? [y]es, [n]o, or no with a reason (n REASON): ");
         let said = understand(read_line().await.as_deref());
         if said != Said::Unclear {
@@ -45,7 +46,8 @@ pub(crate) async fn ask(block: &Block, style: Style) -> Said {
 /// # Errors
 /// When it cannot be stored.
 pub(crate) async fn answer(client: &Client, request: &AnswerRequest) -> Result<bool, Failure> {
-    let sent = client.json::<_, AnswerDone>(Endpoint::AgentAnswer, Target::default(), Some(request)).await;
+    let sent =
+        client.json::<_, AnswerDone>(Endpoint::AgentAnswer, Target::default(), Some(request)).await;
     match sent {
         Ok(_) => Ok(true),
         Err(ClientError::Problem(problem)) if problem.code == "already_answered" => Ok(false),
@@ -89,7 +91,11 @@ fn question(block: &Block, style: Style) -> String {
             out.push_str(&format!("  {}\n", style.dim(&format!("{name}:"))));
             indent(&mut out, &text);
         } else {
-            out.push_str(&format!("  {} {}\n", style.dim(&format!("{name}:")), clean::clean(&text)));
+            out.push_str(&format!(
+                "  {} {}\n",
+                style.dim(&format!("{name}:")),
+                clean::clean(&text)
+            ));
         }
     }
     out

@@ -7,17 +7,27 @@ use serde_json::Value;
 use crate::print::words;
 
 /// The arguments that say most, in the order in which they are looked for.
-const TELLING: &[&str] =
-    &["command", "path", "file_path", "pattern", "query", "url", "prompt", "question", "name", "description"];
+const TELLING: &[&str] = &[
+    "command",
+    "path",
+    "file_path",
+    "pattern",
+    "query",
+    "url",
+    "prompt",
+    "question",
+    "name",
+    "description",
+];
 
 /// Returns what a call is about, on one line.
 pub(crate) fn subject(tool: &str, input: &Value) -> String {
     let text = |name: &str| input.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     if matches!(tool, "grep" | "find") {
         let mut out = text("pattern").unwrap_or_default().to_owned();
-        for name in ["path", "glob"] {
-            if let Some(value) = text(name) {
-                out.push_str(&format!("  {name}: {value}"));
+        for (word, name) in [("in", "path"), ("among", "glob")] {
+            if let Some(value) = text(name).filter(|value| *value != ".") {
+                out.push_str(&format!(" {word} {value}"));
             }
         }
         return out;
@@ -29,10 +39,9 @@ pub(crate) fn subject(tool: &str, input: &Value) -> String {
     }
     match input {
         Value::Object(fields) if fields.is_empty() => String::new(),
-        Value::Object(fields) => fields
-            .values()
-            .find_map(Value::as_str)
-            .map_or_else(|| input.to_string(), str::to_owned),
+        Value::Object(fields) => {
+            fields.values().find_map(Value::as_str).map_or_else(|| input.to_string(), str::to_owned)
+        }
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) => input.to_string(),
@@ -50,7 +59,12 @@ pub(crate) fn result(tool: &str, output: &Value) -> String {
         of_type("text").filter_map(|block| block.get("text").and_then(Value::as_str)).collect();
     let text = texts.join("\n");
     if pictures > 0 {
-        return text.lines().next().filter(|line| !line.is_empty()).unwrap_or("a picture").to_owned();
+        return text
+            .lines()
+            .next()
+            .filter(|line| !line.is_empty())
+            .unwrap_or("a picture")
+            .to_owned();
     }
     if let Some((added, removed)) = changed_lines(output) {
         return format!("+{added} −{removed}");
@@ -59,7 +73,9 @@ pub(crate) fn result(tool: &str, output: &Value) -> String {
     let only = text.trim();
     match (tool, count) {
         (_, 0) => "nothing".to_owned(),
-        ("read" | "grep" | "find" | "ls", _) if !only.starts_with(['(', 'N']) => words::lines(count),
+        ("read" | "grep" | "find" | "ls", _) if !only.starts_with(['(', 'N']) => {
+            words::lines(count)
+        }
         (_, 1) => only.to_owned(),
         _ => words::lines(count),
     }
@@ -94,7 +110,7 @@ mod tests {
         for (tool, input, expected) in [
             ("bash", json!({"timeout": 5, "command": "\nnpm test\n"}), "npm test"),
             ("bash", json!({"command": "a\nb"}), "a …"),
-            ("grep", json!({"pattern": "x+", "glob": "*.rs"}), "x+  glob: *.rs"),
+            ("grep", json!({"pattern": "x+", "glob": "*.rs"}), "x+ among *.rs"),
             ("edit", json!({"path": "a.txt", "edits": []}), "a.txt"),
             ("own", json!({"n": 1, "what": "w"}), "w"),
             ("own", json!({"n": 1}), "{\"n\":1}"),
@@ -118,7 +134,8 @@ mod tests {
         let mut edit = text("edited");
         edit["details"] = json!({"patch": "--- a\n+++ b\n@@ -1 +1,2 @@\n-x\n+y\n+z\n c\n"});
         assert_eq!(result("edit", &edit), "+2 −1");
-        let picture = json!({"content": [{"type": "image"}, {"type": "text", "text": "read a.png"}]});
+        let picture =
+            json!({"content": [{"type": "image"}, {"type": "text", "text": "read a.png"}]});
         assert_eq!(result("read", &picture), "read a.png");
         assert_eq!(failure("bash", "out\n\nexited with code 2\n"), "exited with code 2");
         assert_eq!(failure("read", "no such file\nhint"), "no such file");

@@ -60,7 +60,15 @@ impl<'a> Driver<'a> {
     pub(crate) fn new(client: &'a Client, show: Show, interactive: bool) -> Self {
         let clock = Clock::system();
         let started = clock.monotonic();
-        Self { client, show, interactive, clock, started, interrupts: 0, last_output: String::new() }
+        Self {
+            client,
+            show,
+            interactive,
+            clock,
+            started,
+            interrupts: 0,
+            last_output: String::new(),
+        }
     }
 
     /// Sends the request and follows the run until it ends, parks with nobody to ask, or is left.
@@ -68,8 +76,9 @@ impl<'a> Driver<'a> {
     /// # Errors
     /// When it cannot begin, or its stream is lost.
     pub(crate) async fn run(&mut self, request: &RunRequest) -> Result<Ended, Failure> {
-        let mut interrupt = signal(SignalKind::interrupt())
-            .map_err(|error| Failure::not_started("failed", format!("Ctrl-C cannot be heard: {error}")))?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| {
+            Failure::not_started("failed", format!("Ctrl-C cannot be heard: {error}"))
+        })?;
         let opened = tokio::select! {
             opened = self.client.events(Endpoint::AgentRun, Target::default(), Some(request), None) => opened?,
             _ = interrupt.recv() => {
@@ -91,7 +100,12 @@ impl<'a> Driver<'a> {
                 continue;
             }
             let session = follower.session().to_owned();
-            return Ok(Ended { session, state, usage, last_output: std::mem::take(&mut self.last_output) });
+            return Ok(Ended {
+                session,
+                state,
+                usage,
+                last_output: std::mem::take(&mut self.last_output),
+            });
         }
     }
 
@@ -138,15 +152,23 @@ impl<'a> Driver<'a> {
         self.interrupts += 1;
         if self.interrupts > 1 || session.is_empty() {
             let short = words::short_id(session);
-            let failure = Failure::new("interrupted", Effect::Indeterminate, "left while the run was being stopped");
+            let failure = Failure::new(
+                "interrupted",
+                Effect::Indeterminate,
+                "left while the run was being stopped",
+            );
             return Err(failure.with_hint(format!(
                 "go on: stead run -s {short} \"…\"\nlook: stead sessions show {short}"
             )));
         }
-        let (client, request) = (self.client.clone(), AbortRequest { session_id: session.to_owned() });
+        let (client, request) =
+            (self.client.clone(), AbortRequest { session_id: session.to_owned() });
         // The stream tells the end; an abort that fails leaves the second Ctrl-C.
         tokio::spawn(async move {
-            client.json::<_, Done>(Endpoint::AgentAbort, Target::default(), Some(&request)).await.ok();
+            client
+                .json::<_, Done>(Endpoint::AgentAbort, Target::default(), Some(&request))
+                .await
+                .ok();
         });
         Ok(())
     }
@@ -154,7 +176,10 @@ impl<'a> Driver<'a> {
     /// Stops a run that nobody reads any more, as a closed pipe stops a program.
     async fn nobody_reads(&self, error: &io::Error, session: &str) -> Failure {
         let request = AbortRequest { session_id: session.to_owned() };
-        self.client.json::<_, Done>(Endpoint::AgentAbort, Target::default(), Some(&request)).await.ok();
+        self.client
+            .json::<_, Done>(Endpoint::AgentAbort, Target::default(), Some(&request))
+            .await
+            .ok();
         broken_output(error)
     }
 
@@ -272,9 +297,15 @@ mod tests {
     #[test]
     fn the_finish_tells_how_the_run_stands() {
         let finish = |run: Value| json!({"type": "finish", "messageMetadata": {"run": run, "usage": {"input": 3}}});
-        let state = |run: Value| end_of(&finish(run)).map(|(state, usage)| (vocab::live::state_word(&state), usage.input));
+        let state = |run: Value| {
+            end_of(&finish(run))
+                .map(|(state, usage)| (vocab::live::state_word(&state), usage.input))
+        };
         assert_eq!(state(json!({"state": "ended", "end": "finished"})), Some(("finished", 3)));
-        assert_eq!(state(json!({"state": "ended", "end": "step_limit", "steps_max": 4})), Some(("step_limit", 3)));
+        assert_eq!(
+            state(json!({"state": "ended", "end": "step_limit", "steps_max": 4})),
+            Some(("step_limit", 3))
+        );
         assert_eq!(state(json!({"state": "parked", "blocks": []})), Some(("parked", 3)));
         assert_eq!(end_of(&json!({"type": "text-delta"})), None);
     }

@@ -119,7 +119,11 @@ impl<'a> Follower<'a> {
             match tokio::time::timeout(silence, body.next()).await {
                 Ok(Some(bytes)) => {
                     if self.decoder.feed(&bytes, &mut self.events).is_err() {
-                        return Err(Failure::new("answer_malformed", Effect::Indeterminate, "an event is too large"));
+                        return Err(Failure::new(
+                            "answer_malformed",
+                            Effect::Indeterminate,
+                            "an event is too large",
+                        ));
                     }
                 }
                 Ok(None) => self.lose("it ended too early"),
@@ -137,7 +141,8 @@ impl<'a> Follower<'a> {
     /// Opens the stream again, with a wait that doubles; false when nothing is live.
     async fn reopen(&mut self) -> Result<bool, Failure> {
         if self.session.is_empty() || self.failures >= CLIENT_RECONNECTS_MAX {
-            let message = format!("the stream of the run broke and did not come back: {}", self.why);
+            let message =
+                format!("the stream of the run broke and did not come back: {}", self.why);
             let failure = Failure::new("connection_broken", Effect::Indeterminate, message);
             return Err(if self.session.is_empty() {
                 failure.with_hint("look whether the run began: stead sessions list")
@@ -156,7 +161,9 @@ impl<'a> Follower<'a> {
             }
             Ok(None) => Ok(false),
             Err(ClientError::Problem(problem)) if problem.code == "no_live_run" => Ok(false),
-            Err(ClientError::Problem(problem)) if problem.code != "draining" => Err((*problem).into()),
+            Err(ClientError::Problem(problem)) if problem.code != "draining" => {
+                Err((*problem).into())
+            }
             Err(error) => {
                 self.why = Failure::from(error).message;
                 Ok(true)
@@ -201,7 +208,8 @@ impl Opener for Client {
             let target = Target::of(session);
             let response = self.events::<()>(Endpoint::AgentStream, target, None, after).await?;
             // 204: nothing is live.
-            Ok((response.status().as_u16() != 204).then(|| Box::new(response.into_body()) as Box<dyn Body>))
+            Ok((response.status().as_u16() != 204)
+                .then(|| Box::new(response.into_body()) as Box<dyn Body>))
         })
     }
 }

@@ -40,7 +40,10 @@ const PICTURES: &[(&[u8], usize, &str)] = &[
 ///
 /// # Errors
 /// When there is nothing to ask, or an input cannot be read or is too large.
-pub(crate) fn parts(words: &[String], files: &[std::path::PathBuf]) -> Result<Vec<RunPart>, Failure> {
+pub(crate) fn parts(
+    words: &[String],
+    files: &[std::path::PathBuf],
+) -> Result<Vec<RunPart>, Failure> {
     let wanted = match words {
         [] if print::stdin_is_terminal() => return Err(nothing_asked()),
         [] => true,
@@ -83,8 +86,9 @@ fn fenced(text: &str) -> String {
 
 /// Tells whether standard input is something that was put there on purpose: a pipe or a file.
 fn carries_text() -> bool {
-    rustix::fs::fstat(rustix::stdio::stdin())
-        .is_ok_and(|stat| matches!(FileType::from_raw_mode(stat.st_mode), FileType::Fifo | FileType::RegularFile))
+    rustix::fs::fstat(rustix::stdio::stdin()).is_ok_and(|stat| {
+        matches!(FileType::from_raw_mode(stat.st_mode), FileType::Fifo | FileType::RegularFile)
+    })
 }
 
 fn read_stdin() -> Result<String, Failure> {
@@ -107,7 +111,10 @@ fn bounded(reader: impl io::Read, bytes_max: usize, name: &str) -> Result<Vec<u8
         Failure::not_started("usage", format!("{name} cannot be read: {error}"))
     })?;
     if bytes.len() > bytes_max {
-        return Err(Failure::not_started("usage", format!("{name} is larger than {bytes_max} bytes")));
+        return Err(Failure::not_started(
+            "usage",
+            format!("{name} is larger than {bytes_max} bytes"),
+        ));
     }
     Ok(bytes)
 }
@@ -124,7 +131,8 @@ fn file(path: &Path) -> Result<RunPart, Failure> {
 
 fn part(name: &str, bytes: Vec<u8>) -> Result<RunPart, Failure> {
     let is = |(magic, at, _): &&(&[u8], usize, &str)| {
-        bytes.get(*at..).is_some_and(|from| from.starts_with(magic)) && (*at == 0 || bytes.starts_with(b"RIFF"))
+        bytes.get(*at..).is_some_and(|from| from.starts_with(magic))
+            && (*at == 0 || bytes.starts_with(b"RIFF"))
     };
     if let Some((_, _, media_type)) = PICTURES.iter().find(is) {
         let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
@@ -133,16 +141,20 @@ fn part(name: &str, bytes: Vec<u8>) -> Result<RunPart, Failure> {
         return Ok(RunPart::File { media_type: (*media_type).to_owned(), url, filename });
     }
     let unknown = || {
-        Failure::not_started("usage", format!("{name} is neither text nor a picture"))
-            .with_hint("pictures are PNG, JPEG, GIF and WebP; for other files name the path in the prompt")
+        Failure::not_started("usage", format!("{name} is neither text nor a picture")).with_hint(
+            "pictures are PNG, JPEG, GIF and WebP; for other files name the path in the prompt",
+        )
     };
     let text = String::from_utf8(bytes).map_err(|_not_text| unknown())?;
     if text.contains('\0') {
         return Err(unknown());
     }
     if text.len() > USER_TEXT_BYTES_MAX {
-        return Err(Failure::not_started("usage", format!("{name} is larger than {USER_TEXT_BYTES_MAX} bytes"))
-            .with_hint("name its path in the prompt, so that the model reads what it needs"));
+        return Err(Failure::not_started(
+            "usage",
+            format!("{name} is larger than {USER_TEXT_BYTES_MAX} bytes"),
+        )
+        .with_hint("name its path in the prompt, so that the model reads what it needs"));
     }
     Ok(RunPart::Text { text: format!("{name}:\n\n{}", fenced(&text)) })
 }

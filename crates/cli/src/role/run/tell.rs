@@ -113,8 +113,12 @@ impl Teller {
                 let text = call::result(tool, output);
                 self.result(id, &text, now, &mut out);
             }
-            "tool-output-error" => self.failed = Some((field("toolCallId").into(), field("errorText").into())),
-            "tool-output-denied" => self.failed = Some((field("toolCallId").into(), "refused".into())),
+            "tool-output-error" => {
+                self.failed = Some((field("toolCallId").into(), field("errorText").into()))
+            }
+            "tool-output-denied" => {
+                self.failed = Some((field("toolCallId").into(), "refused".into()))
+            }
             "data-stead-outcome" => self.flush_failed(chunk.get("data"), now, &mut out),
             "data-stead-note" => self.note(field("id"), chunk, &mut out),
             "data-stead-progress" => self.progress(chunk, &mut out),
@@ -164,7 +168,8 @@ impl Teller {
             out.push(Piece::Err(self.look.err.style.dim(&clean::clean(new))));
             return;
         }
-        let drawn = if self.look.out.terminal { self.words.markdown.feed(new) } else { new.to_owned() };
+        let drawn =
+            if self.look.out.terminal { self.words.markdown.feed(new) } else { new.to_owned() };
         self.push_words(drawn, out);
     }
 
@@ -191,7 +196,11 @@ impl Teller {
     fn close_line(&mut self, out: &mut Vec<Piece>) {
         if std::mem::take(&mut self.words.open) {
             let end = "\n".to_owned();
-            out.push(if self.last == Some(Kind::Thinking) { Piece::Err(end) } else { Piece::Out(end) });
+            out.push(if self.last == Some(Kind::Thinking) {
+                Piece::Err(end)
+            } else {
+                Piece::Out(end)
+            });
         }
     }
 
@@ -207,7 +216,9 @@ impl Teller {
         match (self.last, kind) {
             (Some(_), Kind::Words) if together => out.push(Piece::Out(end)),
             (_, Kind::Words) if self.words.told => out.push(Piece::Out(end)),
-            (Some(last), _) if last != kind && (together || last != Kind::Words) => out.push(Piece::Err(end)),
+            (Some(last), _) if last != kind && (together || last != Kind::Words) => {
+                out.push(Piece::Err(end))
+            }
             _ => {}
         }
         self.last = Some(kind);
@@ -224,7 +235,8 @@ impl Teller {
         }
         let tool = chunk.get("toolName").and_then(Value::as_str).unwrap_or_default();
         let input = chunk.get("input").unwrap_or(&Value::Null);
-        let (tool, subject) = (clean::clean_line(tool), clean::clean_line(&call::subject(tool, input)));
+        let (tool, subject) =
+            (clean::clean_line(tool), clean::clean_line(&call::subject(tool, input)));
         let room = self.look.width.saturating_sub(width::of(&tool) + 4);
         let shown = width::cut(&subject, room);
         let line = format!("● {}  {shown}", self.look.err.style.bold(&tool));
@@ -247,7 +259,11 @@ impl Teller {
             return None;
         }
         let took = format!(" · {}", words::took(now.saturating_sub(call.since)));
-        let whose = if other { format!("{} {}: ", call.tool, width::cut(&call.subject, 24)) } else { String::new() };
+        let whose = if other {
+            format!("{} {}: ", call.tool, width::cut(&call.subject, 24))
+        } else {
+            String::new()
+        };
         let room = self.look.width.saturating_sub(4 + took.len());
         Some(width::cut(&clean::clean_line(&format!("{whose}{text}")), room) + &took)
     }

@@ -75,7 +75,8 @@ mod tests {
                 "id": format!("ses_{}", asked.len()), "title": "", "workspace": "", "cwd": "", "mode": "auto",
                 "state": "idle", "messages": 1, "usage": {}, "created_at": "", "updated_at": "",
             });
-            let limit = query.trim_start_matches("limit=").split('&').next().unwrap().parse().unwrap();
+            let limit =
+                query.trim_start_matches("limit=").split('&').next().unwrap().parse().unwrap();
             let items = vec![serde_json::from_value(row).unwrap(); limit];
             Box::pin(async { Ok(SessionPage { items, next_cursor: Some("a b".into()) }) })
         }
@@ -89,7 +90,11 @@ mod tests {
         let asked = pages.0.into_inner().unwrap();
         assert_eq!(
             asked,
-            ["limit=200&q=x%26y", "limit=200&q=x%26y&cursor=a%20b", "limit=50&q=x%26y&cursor=a%20b"]
+            [
+                "limit=200&q=x%26y",
+                "limit=200&q=x%26y&cursor=a%20b",
+                "limit=50&q=x%26y&cursor=a%20b"
+            ]
         );
     }
 }

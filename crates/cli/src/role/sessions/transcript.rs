@@ -79,10 +79,13 @@ fn draw_call(tool: &str, part: &Value, style: Style, out: &mut String) {
     let text = match part.get("state").and_then(Value::as_str).unwrap_or_default() {
         "output-available" => {
             let content = part.pointer("/output/content").and_then(Value::as_array);
-            let texts = content.into_iter().flatten().filter_map(|block| block.get("text")?.as_str());
+            let texts =
+                content.into_iter().flatten().filter_map(|block| block.get("text")?.as_str());
             texts.collect::<Vec<_>>().join("\n")
         }
-        "output-error" => part.get("errorText").and_then(Value::as_str).unwrap_or("failed").to_owned(),
+        "output-error" => {
+            part.get("errorText").and_then(Value::as_str).unwrap_or("failed").to_owned()
+        }
         "output-denied" => "refused".to_owned(),
         "approval-requested" => "waits for an answer".to_owned(),
         _ => "not ended".to_owned(),
@@ -132,6 +135,9 @@ mod tests {
         let text = render(&detail, &messages, look);
         assert!(text.starts_with("totals\nses_1 · demo/fix · mode auto · idle · 7 tokens · /w\n\nyou  T1\n\nfix␛[2J it\n\n"), "{text}");
         assert!(text.contains("agent  \n\nLooking.\n\n● read  a.txt\n  │ 0\n"), "{text}");
-        assert!(text.contains("  │ 11\n  … 2 lines more\n\n● bash  false\n  │ exited with code 1\n"), "{text}");
+        assert!(
+            text.contains("  │ 11\n  … 2 lines more\n\n● bash  false\n  │ exited with code 1\n"),
+            "{text}"
+        );
     }
 }

@@ -31,11 +31,7 @@ struct Plan {
 }
 
 impl Opener for Plan {
-    fn open<'a>(
-        &'a self,
-        session: &'a str,
-        after: Option<&'a str>,
-    ) -> BoxFuture<'a, Opened> {
+    fn open<'a>(&'a self, session: &'a str, after: Option<&'a str>) -> BoxFuture<'a, Opened> {
         self.asked.lock().unwrap().push(format!("{session} {}", after.unwrap_or("-")));
         let unreachable = || Err(ClientError::Unreachable(std::io::ErrorKind::NotFound.into()));
         let answer = self.answers.lock().unwrap().pop_front().unwrap_or_else(unreachable);

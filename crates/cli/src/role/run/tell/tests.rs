@@ -85,7 +85,8 @@ fn a_terminal_shows_text_and_work_in_turn() {
 #[test]
 fn a_pipe_gets_the_text_as_it_was_written_and_nothing_else() {
     let piped = play(look(false), false, &story());
-    let text: String = piped.split_inclusive('\n').filter_map(|line| line.strip_prefix('>')).collect();
+    let text: String =
+        piped.split_inclusive('\n').filter_map(|line| line.strip_prefix('>')).collect();
     assert_eq!(text, "I **look**.\n\nDone.\n");
 }
 
@@ -100,7 +101,9 @@ fn what_is_told_twice_is_printed_once() {
         twice.push(words("p1", "I **look**."));
         twice.extend(story[3..].iter().cloned());
         let strip = |text: String| {
-            text.lines().map(|line| line.split(" · ").next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+            text.lines()
+                .map(|line| line.split(" · ").next().unwrap_or_default().to_owned())
+                .collect::<Vec<_>>()
         };
         assert_eq!(strip(play(look(true), false, &twice)), strip(once.clone()), "cut at {cut}");
     }

@@ -1,0 +1,10 @@
+//! The program from outside: what a person and a script see of it, with a daemon of each test's own.
+
+#[cfg(test)]
+mod demo;
+#[cfg(test)]
+mod home;
+#[cfg(test)]
+mod others;
+#[cfg(test)]
+mod run;
