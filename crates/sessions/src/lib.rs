@@ -12,3 +12,4 @@ pub mod runs;
 pub mod said;
 pub mod sessions;
 pub mod start;
+mod unstored;

@@ -174,7 +174,7 @@ fn script() -> Script {
             {"blocks": [call("bash", json!({"command": "echo ran >> ran.txt; cat a.txt"}))]},
             {"blocks": [text("All is done.")]},
         ],
-        "stories": [{"when": "^again", "turns": [{"blocks": [text("I am well.")]}]}],
+        "stories": [{"when": "(?m)^again", "turns": [{"blocks": [text("I am well.")]}]}],
     }))
     .unwrap()
 }
