@@ -66,7 +66,9 @@ const MEASURES: &[Row] = &[
 
 /// Runs the measures named, or all of them.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
-    if let Some(("--tool", call)) = arguments.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+    if let Some(("--tool", call)) =
+        arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
+    {
         return tools::child(call);
     }
     let (wanted, json) = options(arguments)?;

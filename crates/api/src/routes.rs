@@ -19,7 +19,9 @@ pub enum Method {
 pub enum Needs {
     /// Any caller that passed the perimeter.
     Caller,
-    /// A person: not a process that descends from a run.
+    /// Somebody's own hand: a person's program or a page of an allowed origin, not a process of a run.
+    Hand,
+    /// A person's own program: neither a process of a run nor a page.
     Person,
 }
 
@@ -76,7 +78,7 @@ routes! {
     AgentRun       Post   "/agent/run"              Caller Events "Stores a user message, starts a run and streams it.";
     AgentStream    Get    "/agent/stream/{session}" Caller Events "Streams the live run of a session from any position.";
     AgentAbort     Post   "/agent/abort"            Caller Json   "Stops the live run of a session.";
-    AgentAnswer    Post   "/agent/answer"           Person Json   "Answers a question that a run waits for, and resumes it.";
+    AgentAnswer    Post   "/agent/answer"           Hand   Json   "Answers a question that a run waits for, and resumes it.";
     Chat           Post   "/chat"                   Caller Events "Takes the AI SDK's default request, runs its last user message and streams the answer.";
     ChatStream     Get    "/chat/{chat}/stream"     Caller Events "Resumes the stream of a chat; 204 when nothing is live.";
     SessionList    Get    "/sessions"               Caller Json   "Lists sessions, latest activity first.";

@@ -46,10 +46,8 @@ pub fn frames(run: &RunId, piece: &Piece) -> String {
         Told::Delta { of, text } => of_delta(of, text),
     };
     let last = chunks.len().saturating_sub(1);
-    let parked = matches!(
-        piece.told,
-        Told::Chunk(Chunk::Finish { state: RunState::Parked { .. }, .. })
-    );
+    let parked =
+        matches!(piece.told, Told::Chunk(Chunk::Finish { state: RunState::Parked { .. }, .. }));
     let mut out = String::new();
     for (idx, chunk) in chunks.iter().enumerate() {
         if idx == last && !parked {
@@ -92,7 +90,17 @@ fn of_delta(of: &Chunk, text: &str) -> Vec<Value> {
         Chunk::InputStart { call, .. } => {
             vec![json!({"type": "tool-input-delta", "toolCallId": call, "inputTextDelta": text})]
         }
-        _ => Vec::new(),
+        Chunk::Start { .. }
+        | Chunk::StepStart
+        | Chunk::StepEnd
+        | Chunk::TextEnd { .. }
+        | Chunk::ReasoningEnd { .. }
+        | Chunk::InputDone { .. }
+        | Chunk::Approval { .. }
+        | Chunk::Output { .. }
+        | Chunk::Steer { .. }
+        | Chunk::Note { .. }
+        | Chunk::Finish { .. } => Vec::new(),
     }
 }
 
@@ -204,26 +212,20 @@ fn of_finish(state: &RunState, usage: &Value) -> Vec<Value> {
     };
     let metadata = json!({"run": state, "usage": usage});
     let finish = json!({"type": "finish", "finishReason": reason, "messageMetadata": metadata});
-    match state {
+    // Readers that stop at an error or an abort still learn how the run stands.
+    let told = match state {
         RunState::Ended(RunEnd::Failed { failure }) => {
-            vec![
-                json!({"type": "message-metadata", "messageMetadata": metadata}),
-                json!({"type": "error", "errorText": failure.message}),
-                finish,
-            ]
+            json!({"type": "error", "errorText": failure.message})
         }
-        RunState::Ended(RunEnd::Interrupted) => vec![
-            json!({"type": "message-metadata", "messageMetadata": metadata}),
-            json!({"type": "error", "errorText": "the daemon died while this run worked"}),
-            finish,
-        ],
-        RunState::Ended(RunEnd::Aborted) => vec![
-            json!({"type": "message-metadata", "messageMetadata": metadata}),
-            json!({"type": "abort"}),
-            finish,
-        ],
-        _ => vec![finish],
-    }
+        RunState::Ended(RunEnd::Interrupted) => {
+            json!({"type": "error", "errorText": "the daemon died while this run worked"})
+        }
+        RunState::Ended(RunEnd::Aborted) => json!({"type": "abort"}),
+        RunState::Ended(RunEnd::Finished | RunEnd::StepLimit { .. })
+        | RunState::Running
+        | RunState::Parked { .. } => return vec![finish],
+    };
+    vec![json!({"type": "message-metadata", "messageMetadata": metadata}), told, finish]
 }
 
 /// Returns the id that text of a part has on the wire.

@@ -39,13 +39,11 @@ pub fn message(message: &Message) -> Value {
 fn push_outcomes(parts: &mut Vec<Value>, segment: &[Part]) {
     let mut failed: Vec<_> = segment
         .iter()
-        .filter_map(|part| match part {
-            Part::Call { call, state: CallState::Ended { outcome, ordinal }, .. }
-                if outcome.is_error() =>
-            {
-                Some((*ordinal, call, outcome))
-            }
-            _ => None,
+        .filter_map(|part| {
+            let Part::Call { call, state: CallState::Ended { outcome, ordinal }, .. } = part else {
+                return None;
+            };
+            outcome.is_error().then_some((*ordinal, call, outcome))
         })
         .collect();
     failed.sort_by_key(|(ordinal, ..)| *ordinal);

@@ -118,8 +118,12 @@ pub(crate) struct ProfileEntry {
 /// # Errors
 /// When it is not ours alone, not TOML, or holds a key that is none.
 pub(crate) fn load(paths: &Paths) -> Result<Config, Failure> {
-    let bytes = state_file::read_config(&paths.config)
-        .map_err(|error| Failure::not_started("config_invalid", error.to_string()))?;
+    let refused = |error: std::io::Error| Failure::not_started("config_invalid", error.to_string());
+    // A directory of Stead's own is private; a file that was put elsewhere is judged alone.
+    if let Some(dir) = paths.config.parent().filter(|dir| dir.ends_with("stead")) {
+        state_file::check_private(dir).map_err(refused)?;
+    }
+    let bytes = state_file::read_config(&paths.config).map_err(refused)?;
     let Some(bytes) = bytes else { return Ok(Config::default()) };
     let text = String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();

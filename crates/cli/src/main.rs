@@ -21,10 +21,10 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     // The fast path: scripts ask for the version often, and nothing else need start for that.
     let mut words = std::env::args_os().skip(1);
-    if let (Some(first), None) = (words.next(), words.next()) {
-        if first == "--version" || first == "-V" {
-            return print::out(&format!("stead {}\n", env!("CARGO_PKG_VERSION")));
-        }
+    if let (Some(first), None) = (words.next(), words.next())
+        && (first == "--version" || first == "-V")
+    {
+        return print::out(&format!("stead {}\n", env!("CARGO_PKG_VERSION")));
     }
     let args = match args::Args::try_parse() {
         Ok(args) => args,

@@ -271,7 +271,7 @@ pub(crate) fn environment_keys(config: &Config) -> BTreeMap<String, String> {
     let vendors = VENDORS
         .iter()
         .filter(|vendor| {
-            !config.providers.get(vendor.name).is_some_and(|entry| entry.key_env.is_some())
+            config.providers.get(vendor.name).is_none_or(|entry| entry.key_env.is_none())
         })
         .flat_map(|vendor| {
             vendor.key_variables.iter().rev().map(|variable| (vendor.name, *variable))
@@ -282,14 +282,14 @@ pub(crate) fn environment_keys(config: &Config) -> BTreeMap<String, String> {
 fn unknown_provider(config: &Config, name: &str) -> Failure {
     let known = config.providers.keys().map(String::as_str);
     let all: Vec<&str> = known.chain(VENDORS.iter().map(|vendor| vendor.name)).collect();
-    let nearest = all.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
-    Failure::not_started("provider_unknown", format!("there is no provider {name:?}")).with_hint(
-        format!(
-            "did you mean {:?}? known: {}",
-            nearest.copied().unwrap_or_default(),
-            all.join(", ")
-        ),
-    )
+    let nearest = all
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(known, name), known))
+        .min()
+        .filter(|(distance, _)| *distance <= name.len() / 2)
+        .map(|(_, known)| format!("did you mean {known:?}? "));
+    let hint = format!("{}known: {}", nearest.unwrap_or_default(), all.join(", "));
+    Failure::not_started("provider_unknown", format!("there is no provider {name:?}")).with_hint(hint)
 }
 
 fn no_model(config: &Config) -> Failure {

@@ -49,18 +49,31 @@ impl Caller {
         self.carrier
     }
 
-    /// Demands a person: agents and pages may neither answer approvals nor change secrets.
+    /// Demands somebody's own hand: agents may not answer what asks about them.
+    ///
+    /// # Errors
+    /// When the caller descends from a run.
+    pub fn hand(&self) -> Result<(), Failure> {
+        match self.kind {
+            CallerKind::Person | CallerKind::Page(_) => Ok(()),
+            CallerKind::Agent(_) => Err(refused("a process that a run started")),
+        }
+    }
+
+    /// Demands a person's own program: agents and pages may not change keys, delete or stop.
     ///
     /// # Errors
     /// When the caller descends from a run, or is a page.
     pub fn person(&self) -> Result<(), Failure> {
         match self.kind {
             CallerKind::Person => Ok(()),
-            CallerKind::Agent(_) | CallerKind::Page(_) => Err(Failure::not_started(
-                "person_required",
-                "only a person may do this, and the caller is a process that a run started or a page",
-            )
-            .with_hint("do it from your own terminal")),
+            CallerKind::Agent(_) => Err(refused("a process that a run started")),
+            CallerKind::Page(_) => Err(refused("a page")),
         }
     }
+}
+
+fn refused(what: &str) -> Failure {
+    Failure::not_started("person_required", format!("only a person may do this, and the caller is {what}"))
+        .with_hint("do it from your own terminal")
 }

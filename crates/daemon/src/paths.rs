@@ -99,7 +99,8 @@ impl Paths {
     /// where that is Stead's own, else the file alone.
     #[must_use]
     pub fn protected(&self) -> Vec<PathBuf> {
-        let own = self.config.parent().filter(|dir| dir.file_name().is_some_and(|name| name == "stead"));
+        let own =
+            self.config.parent().filter(|dir| dir.file_name().is_some_and(|name| name == "stead"));
         let config = own.map_or_else(|| self.config.clone(), Path::to_path_buf);
         vec![self.home.clone(), self.runtime.clone(), config]
     }

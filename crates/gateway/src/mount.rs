@@ -188,8 +188,10 @@ impl Front {
         }
         let caller = self.perimeter.admit(&head, peer)?;
         let (route, parameter) = find(&head.method, head.uri.path())?;
-        if route.needs == Needs::Person {
-            caller.person()?;
+        match route.needs {
+            Needs::Caller => {}
+            Needs::Hand => caller.hand()?,
+            Needs::Person => caller.person()?,
         }
         let body = match route.method {
             Method::Post => self.read(&head.headers, body).await?,
@@ -221,7 +223,7 @@ impl Front {
     }
 
     async fn collect(&self, mut body: Incoming) -> Result<Bytes, Refused> {
-        let mut held = Vec::new();
+        let (mut held, mut taken) = (Vec::new(), 0);
         let mut whole = BytesMut::new();
         while let Some(frame) = body.frame().await {
             let cut = |_| Refused::new("malformed_body", "the body broke off");
@@ -229,13 +231,14 @@ impl Front {
             if whole.len() + data.len() > limits::REQUEST_BODY_BYTES_MAX {
                 return Err(too_large());
             }
-            let units = (whole.len() + data.len()).div_ceil(BODY_UNIT_BYTES) - held.len();
-            for _ in 0..units {
-                held.push(self.bodies.try_acquire().map_err(|_| {
-                    Refused::new("too_many_bodies", "other requests hold all memory for bodies")
-                        .with_hint("try again in a moment")
-                })?);
-            }
+            let units = (whole.len() + data.len()).div_ceil(BODY_UNIT_BYTES) - taken;
+            taken += units;
+            let all_taken = |_full| {
+                Refused::new("too_many_bodies", "other requests hold all memory for bodies")
+                    .with_hint("try again in a moment")
+            };
+            let units = u32::try_from(units).unwrap_or(u32::MAX);
+            held.push(self.bodies.try_acquire_many(units).map_err(all_taken)?);
             whole.extend_from_slice(&data);
         }
         Ok(whole.freeze())

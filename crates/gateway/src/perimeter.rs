@@ -195,7 +195,7 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a st
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(value), None) => value.to_str().map(Some).map_err(|_| ()),
+        (Some(value), None) => value.to_str().map(Some).map_err(|_not_text| ()),
         (Some(_), Some(_)) => Err(()),
     }
 }

@@ -50,3 +50,6 @@ fn builder() -> ClientBuilder {
         .connect_timeout(Duration::from_secs(PROVIDER_CONNECT_SECONDS_MAX))
         .user_agent(concat!("stead/", env!("CARGO_PKG_VERSION")))
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,21 +43,33 @@ pub(crate) fn call(id: &str) -> AssistantPart {
     AssistantPart::Call { id: CallId(id.into()), tool: "bash".into(), input }
 }
 
-/// Decodes events, then the end (`done`: by its own event, else as the connection closes).
+/// Decodes a golden stream; see [`decode`] and [`told`].
 pub(crate) fn check(
     decoder: impl Fn() -> Box<dyn Decode>,
     events: &[Value],
     done: bool,
     expected: &str,
 ) {
-    let (mut decoder, mut out) = (decoder(), Vec::new());
+    assert_eq!(told(&decode(&mut *decoder(), events, done)), expected);
+}
+
+/// Decodes events up to the first end, else ends the stream: by its own event when `done`, else as the
+/// connection closes.
+pub(crate) fn decode(decoder: &mut dyn Decode, events: &[Value], done: bool) -> Vec<Delta> {
+    let mut out = Vec::new();
     for event in events {
         decoder.event(event, &mut out);
+        if let Some(at) = out.iter().position(is_end) {
+            out.truncate(at + 1);
+            return out;
+        }
     }
-    if !out.iter().any(is_end) {
-        if done { decoder.done(&mut out) } else { decoder.end(&mut out) }
+    if done {
+        decoder.done(&mut out)
+    } else {
+        decoder.end(&mut out)
     }
-    assert_eq!(told(&out), expected);
+    out
 }
 
 fn is_end(delta: &Delta) -> bool {

@@ -40,7 +40,7 @@ impl Sessions {
         given: (Answer, Keys),
     ) -> BoxFuture<'a, Result<Answered, Failure>> {
         Box::pin(async move {
-            caller.person()?;
+            caller.hand()?;
             let (answer, keys) = given;
             self.row(session).await?;
             if let Some(working) = self.runs.find(session) {

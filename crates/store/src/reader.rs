@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    panic::{self, AssertUnwindSafe},
     path::PathBuf,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -137,7 +138,7 @@ fn snapshot<T>(
     Ok(found)
 }
 
-/// Signs the thread off however it ends, a panic in a query included.
+/// Signs the thread off when it ends, after its connection is closed.
 struct SignOff<'a>(&'a Shared);
 
 impl Drop for SignOff<'_> {
@@ -168,8 +169,11 @@ fn serve(shared: &Shared) {
                 }
             }
         }
-        if let Some(conn) = &conn {
-            read(Ok(conn));
+        let Some(open) = conn.take() else { continue };
+        // A panic ends the query, whose caller is told, and not the thread, for which others may wait.
+        let ran = panic::catch_unwind(AssertUnwindSafe(|| read(Ok(&open))));
+        if ran.is_ok() {
+            conn = Some(open);
         }
     }
 }

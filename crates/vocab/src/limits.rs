@@ -496,4 +496,7 @@ limits! {
     PROVIDER_MODELS_BYTES_MAX: usize = 8 << 20, "bytes",
         "a list of models; the largest aggregators send about one megabyte",
         "provider::lists_of_models_are_read_in_every_shape";
+    OPEN_FILES: u64 = 8_192, "files",
+        "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
+        "cli::a_daemon_serves_and_drains";
 }

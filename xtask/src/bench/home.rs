@@ -62,7 +62,10 @@ impl World {
     }
 
     /// Takes the milliseconds that something takes.
-    pub(crate) fn ms<T>(&self, what: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<(f64, T)> {
+    pub(crate) fn ms<T>(
+        &self,
+        what: impl FnOnce() -> anyhow::Result<T>,
+    ) -> anyhow::Result<(f64, T)> {
         let started = self.clock.monotonic();
         let done = what()?;
         Ok(((self.clock.monotonic() - started).as_secs_f64() * 1_000.0, done))
@@ -119,7 +122,8 @@ impl Home {
     /// Starts the daemon as people do.
     pub(crate) fn start(&self) -> anyhow::Result<Daemon> {
         let printed = machine::output(&mut self.stead(&["daemon", "start", "--json"]))?;
-        let registration: Value = serde_json::from_slice(&printed).context("daemon start --json")?;
+        let registration: Value =
+            serde_json::from_slice(&printed).context("daemon start --json")?;
         let pid = registration["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
         Daemon::at(pid.context("the registration has no pid")?, self.socket())
     }
@@ -148,8 +152,7 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         // Gone already is as good.
         pidfd_send_signal(&self.handle, Signal::KILL).ok();
-        let mut fds =
-            [rustix::event::PollFd::new(&self.handle, rustix::event::PollFlags::IN)];
+        let mut fds = [rustix::event::PollFd::new(&self.handle, rustix::event::PollFlags::IN)];
         let limit = rustix::event::Timespec { tv_sec: 5, tv_nsec: 0 };
         rustix::event::poll(&mut fds, Some(&limit)).ok();
     }

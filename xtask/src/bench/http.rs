@@ -45,7 +45,8 @@ impl<'a> Request<'a> {
 impl Wire<TcpStream> {
     /// Connects over TCP, without delay of small packets.
     pub(crate) fn tcp(address: &str) -> anyhow::Result<Self> {
-        let stream = TcpStream::connect(address).with_context(|| format!("cannot reach {address}"))?;
+        let stream =
+            TcpStream::connect(address).with_context(|| format!("cannot reach {address}"))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(SILENCE))?;
         Ok(Self::over(stream))
@@ -106,7 +107,8 @@ impl<S: Read + Write> Wire<S> {
         loop {
             self.line(&mut line)?;
             let size = line.split(';').next().unwrap_or_default();
-            let size = usize::from_str_radix(size, 16).with_context(|| format!("chunk {line:?}"))?;
+            let size =
+                usize::from_str_radix(size, 16).with_context(|| format!("chunk {line:?}"))?;
             self.take(size, body)?;
             self.line(&mut line)?;
             if size == 0 {

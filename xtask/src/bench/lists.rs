@@ -4,7 +4,7 @@ use std::path::Path;
 
 use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use stdx::clock::Clock;
-use store::{Batch, Change, NewSession, Options, Store, StoreError};
+use store::{Batch, Change, NewSession, Options, Store};
 use vocab::{
     fact::SessionFact,
     ids::{CallId, MessageId, SessionId},
@@ -36,7 +36,8 @@ const OPENED: usize = 9;
 pub(crate) fn lists(world: &World, measure: &mut Measure) -> anyhow::Result<()> {
     let home = Home::new(world, &[])?;
     machine::make_dir(&home.state())?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build()?;
     let filling = || runtime.block_on(fill(&home.state().join("stead.db"), &world.clock));
     let (ms, long) = world.ms(filling)?;
     let each = ms * 1_000.0 / 110_000.0;
@@ -89,7 +90,11 @@ fn listing(
     measure.budgeted("first page, p99", "ms", &[percentile(&first, 99)], 5.0);
     measure.budgeted("the pages after it, p50", "ms", &[percentile(&later, 50)], 5.0);
     measure.budgeted("the pages after it, p99", "ms", &[percentile(&later, 99)], 5.0);
-    measure.note(format!("{ASKED} first and {} later pages, {} KiB at most", later.len(), bytes >> 10));
+    measure.note(format!(
+        "{ASKED} first and {} later pages, {} KiB at most",
+        later.len(),
+        bytes >> 10
+    ));
     Ok(())
 }
 
@@ -117,11 +122,9 @@ async fn fill(path: &Path, clock: &Clock) -> anyhow::Result<SessionId> {
         }
     }
     while let Some(stored) = waiting.next().await {
-        let _: store::Appended = stored?;
+        stored.map(drop)?;
     }
-    drop(waiting);
-    let closed: Result<(), StoreError> = store.close().await;
-    closed?;
+    store.close().await?;
     Ok(long)
 }
 

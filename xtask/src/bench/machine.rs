@@ -37,7 +37,9 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
 
 /// Returns the end of a shown command, since the variables before it say nothing.
 fn program_of(shown: &str) -> &str {
-    shown.split_once("PATH=").map_or(shown, |(_, rest)| rest.split_once(' ').map_or(rest, |(_, c)| c))
+    shown
+        .split_once("PATH=")
+        .map_or(shown, |(_, rest)| rest.split_once(' ').map_or(rest, |(_, c)| c))
 }
 
 /// Spawns `bash -c true`, reads its output to the end, and waits: what any host must do for a call.
@@ -145,7 +147,12 @@ pub(crate) fn header(scratch: &Path) -> Vec<String> {
     let load = read("/proc/loadavg".as_ref()).unwrap_or_default();
     let load = load.split(' ').next().unwrap_or_default().to_owned();
     vec![
-        format!("{} × {}, kernel {}", n_cpus, model.map_or("?", |(_, m)| m), said("uname", &["-r"])),
+        format!(
+            "{} × {}, kernel {}",
+            n_cpus,
+            model.map_or("?", |(_, m)| m),
+            said("uname", &["-r"])
+        ),
         format!(
             "scratch on {}, load {load}, {}",
             said("stat", &["-f", "-c", "%T", &scratch.display().to_string()]),

@@ -26,7 +26,8 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(5);
 /// Measures daemons that do nothing.
 pub(crate) fn idle(world: &World, measure: &mut Measure) -> anyhow::Result<()> {
     let model = ModelProcess::instant(world, calls::CALLS)?;
-    let (mut pss, mut private, mut worked, mut woken) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut pss, mut private, mut worked, mut woken) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for idx in 0..5 {
         let home = home(world, &model)?;
         let daemon = home.start()?;

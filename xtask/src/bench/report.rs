@@ -76,7 +76,8 @@ impl Measure {
 impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n{}: {}", self.name, self.method)?;
-        let width = self.figures.iter().map(|figure| figure.what.chars().count()).max().unwrap_or(0);
+        let width =
+            self.figures.iter().map(|figure| figure.what.chars().count()).max().unwrap_or(0);
         for figure in &self.figures {
             let Summary { median, min, max, n } = figure.summary;
             let value = format!("{} {}", short(median), figure.unit);
@@ -127,7 +128,10 @@ mod tests {
         measure.figure("theirs", "ms", &[120.4]);
         measure.not_run("nobody is there");
         let text = measure.to_string();
-        assert!(text.contains("ours             2 ms  1–3.25 of 3          budget ≤ 1.50 ms: MISS"), "{text}");
+        assert!(
+            text.contains("ours             2 ms  1–3.25 of 3          budget ≤ 1.50 ms: MISS"),
+            "{text}"
+        );
         assert!(text.contains("theirs         120 ms\n"), "{text}");
         assert!(text.ends_with("not run: nobody is there\n"), "{text}");
         assert!(!measure.is_complete());

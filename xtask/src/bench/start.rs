@@ -72,9 +72,9 @@ pub(crate) fn cold(world: &World, measure: &mut Measure) -> anyhow::Result<()> {
 fn start(world: &World, home: &Home) -> anyhow::Result<(f64, f64)> {
     let socket = home.socket();
     let over = AtomicBool::new(false);
+    let started = world.clock.monotonic();
+    let since = || (world.clock.monotonic() - started).as_secs_f64() * 1_000.0;
     thread::scope(|scope| {
-        let started = world.clock.monotonic();
-        let since = || (world.clock.monotonic() - started).as_secs_f64() * 1_000.0;
         let asking = scope.spawn(|| first_answer(&socket, &over).map(|()| since()));
         let daemon = home.start();
         let returned = since();

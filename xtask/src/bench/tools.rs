@@ -9,7 +9,7 @@ use workspace::{
     call::{Call, CallContext, Envelope},
     source::Workspace,
 };
-use workspace_local::{open::Options, serve::LocalWorkspace};
+use workspace_local::{LocalWorkspace, Options};
 
 use super::{
     home::{World, text},
@@ -135,7 +135,11 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 /// Calls a tool as an agent would and returns its words.
-async fn call(workspace: &Arc<dyn Workspace>, tool: &str, arguments: Value) -> anyhow::Result<String> {
+async fn call(
+    workspace: &Arc<dyn Workspace>,
+    tool: &str,
+    arguments: Value,
+) -> anyhow::Result<String> {
     let catalog = workspace.catalog();
     let spec = catalog.find(tool).with_context(|| format!("no tool {tool}"))?;
     let call = Call {

@@ -75,7 +75,10 @@ fn dirs(root: &Path, numbers: &mut Numbers) -> anyhow::Result<Vec<PathBuf>> {
         };
         machine::make_dir(&dir)?;
         if idx % 50 == 0 {
-            machine::write(&dir.join(".gitignore"), b"# made things\n*.tmp\n/out/**\nfile_*7.json\n")?;
+            machine::write(
+                &dir.join(".gitignore"),
+                b"# made things\n*.tmp\n/out/**\nfile_*7.json\n",
+            )?;
         }
         dirs.push((dir, depth + 1));
     }
@@ -84,7 +87,8 @@ fn dirs(root: &Path, numbers: &mut Numbers) -> anyhow::Result<Vec<PathBuf>> {
 
 /// Returns lines of words to cut files from.
 fn pool(numbers: &mut Numbers) -> Vec<u8> {
-    let syllables = ["re", "sult", "map", "in", "dex", "con", "fig", "ure", "to", "ken", "al", "loc"];
+    let syllables =
+        ["re", "sult", "map", "in", "dex", "con", "fig", "ure", "to", "ken", "al", "loc"];
     let marks = [" ", " ", " ", "(", ") ", ".", ", ", " = ", "::", " -> ", "_", "; "];
     let mut pool = String::with_capacity(POOL_BYTES + 128);
     while pool.len() < POOL_BYTES {

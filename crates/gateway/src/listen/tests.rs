@@ -197,11 +197,11 @@ async fn a_client_that_does_not_read_is_cut_and_slows_nobody() {
 
 #[tokio::test]
 async fn a_drain_lets_work_end_and_cuts_the_rest() {
-    let mut plan = Plan::default();
-    plan.handler = streaming(Arc::default(), || {
+    let handler = streaming(Arc::default(), || {
         let hello = stream::iter([Ok(Bytes::from_static(b"data: hello\n\n"))]);
         hello.chain(stream::once(pending())).boxed()
     });
+    let plan = Plan { handler, ..Plan::default() };
     let house = House::open(plan).await;
     let status = request("GET /daemon/status", "", "");
     let mut idle = house.unix().await;

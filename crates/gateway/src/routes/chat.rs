@@ -142,7 +142,7 @@ async fn standing(
         match &frame.content {
             Content::Piece(piece) => match &piece.told {
                 Told::Chunk(Chunk::Finish { .. }) => break,
-                _ => at = piece.after,
+                Told::Chunk(_) | Told::Delta { .. } => at = piece.after,
             },
             Content::Progress { .. } => {}
         }

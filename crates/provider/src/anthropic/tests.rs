@@ -1,5 +1,6 @@
 //! Golden pairs: prompts and the bodies they become, streams and the deltas they become.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use vocab::{
     ids::CallId,
@@ -203,4 +204,40 @@ fn whole_answers_are_read_like_streams() {
     let mut out = Vec::new();
     Decoder::new("acme").whole(&json!({ "hello": 1 }), &mut out);
     assert_eq!(goldens::told(&out), "!bad_answer");
+}
+
+fn any_event() -> impl Strategy<Value = Value> {
+    let block = prop_oneof![
+        Just(json!({ "type": "text", "text": "" })),
+        Just(json!({ "type": "thinking", "thinking": "hm" })),
+        Just(json!({ "type": "redacted_thinking", "data": "x" })),
+        Just(json!({ "type": "tool_use", "id": "a", "name": "t", "input": {} })),
+        Just(json!({ "type": "tool_use" })),
+        Just(json!(null)),
+    ];
+    let piece = prop_oneof![
+        Just(("text_delta", "text")),
+        Just(("thinking_delta", "thinking")),
+        Just(("signature_delta", "signature")),
+        Just(("input_json_delta", "partial_json")),
+    ];
+    prop_oneof![
+        (0u64..3, block).prop_map(|(index, block)| start(index, block)),
+        (0u64..3, piece).prop_map(|(index, (kind, field))| delta(index, kind, field, "{}")),
+        (0u64..3).prop_map(stop),
+        Just(ending("end_turn")[0].clone()),
+        Just(json!([])),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_events_give_blocks_in_a_row_and_one_end(
+        events in proptest::collection::vec(any_event(), 0..30),
+    ) {
+        let events: Vec<Value> = events.into_iter().chain(ending("end_turn")).collect();
+        let deltas = goldens::decode(&mut Decoder::new("acme"), &events, false);
+        goldens::told(&deltas);
+        prop_assert!(matches!(deltas.last(), Some(Delta::Done(_))));
+    }
 }

@@ -1,5 +1,6 @@
 //! Golden pairs: prompts and the bodies they become, streams and the deltas they become.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use vocab::{
     ids::CallId,
@@ -219,4 +220,29 @@ fn whole_answers_are_read_like_streams() {
     let mut out = Vec::new();
     exchange::Decode::whole(&mut Decoder::new("acme"), &json!({ "hello": 1 }), &mut out);
     assert_eq!(goldens::told(&out), "!bad_answer");
+}
+
+fn any_chunk() -> impl Strategy<Value = Value> {
+    let id = prop_oneof![Just(""), Just("a"), Just("b")];
+    let text = prop_oneof![Just("{"), Just("}"), Just("\"x\""), Just(":1"), Just("")];
+    prop_oneof![
+        text.clone().prop_map(|text| delta(json!({ "content": text }))),
+        text.clone().prop_map(|text| delta(json!({ "reasoning": text }))),
+        (0u64..3, id, text).prop_map(|(index, id, text)| piece(index, id, "t", text)),
+        Just(json!({ "usage": { "prompt_tokens": 1 } })),
+        Just(json!({ "choices": [{ "delta": { "tool_calls": [null, 1, {}] } }] })),
+        Just(json!([])),
+        Just(finish("stop")),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_chunks_give_blocks_in_a_row_and_one_end(
+        chunks in proptest::collection::vec(any_chunk(), 0..30),
+    ) {
+        let deltas = goldens::decode(&mut Decoder::new("acme"), &chunks, true);
+        goldens::told(&deltas);
+        prop_assert!(!deltas.is_empty());
+    }
 }

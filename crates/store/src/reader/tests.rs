@@ -43,7 +43,7 @@ async fn a_query_that_panics_takes_nobody_else_along() {
     let options = Options::new(dir.path().join("state/stead.db"), Clock::system());
     let ready = writer(&options, crate::migrate::STEPS).unwrap();
     let readers = Readers::new(ready.path.clone(), None, IDLE);
-    for _ in 0..5 {
+    for _ in 0..50 {
         let lost = readers.read(|_| -> Result<(), StoreError> { panic!("on purpose") }).await;
         assert_eq!(lost, Err(StoreError::Closed));
     }

@@ -9,9 +9,8 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
-use crate::{
-    rig::{Rig, call, change, new_session, poll_once, put, session, started, state, text, user},
-    vfs,
+use crate::rig::{
+    Rig, call, change, new_session, poll_once, put, session, started, state, text, user,
 };
 
 /// Keeps the writer from committing until it is dropped, as another process would.
@@ -66,7 +65,7 @@ async fn fifty_tasks_append_at_once() {
 async fn many_writers_share_commits() {
     let rig = Rig::new();
     rig.store().close().await.unwrap();
-    let layer = vfs::register("group", None);
+    let layer = testkit::faulty_vfs::register("group", None);
     let options = Options { vfs: Some("group".into()), ..rig.options() };
     let (store, _) = Store::open(&options).unwrap();
     let id = session(&store, "group").await;

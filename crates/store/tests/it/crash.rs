@@ -5,12 +5,10 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::json;
 use store::{Appended, Batch, Change, Durability, NewFact, Options, Store, StoreError};
+use testkit::faulty_vfs::{Fault, Layer, register};
 use vocab::{ids::SessionId, outcome::Effect};
 
-use crate::{
-    rig::{Rig, session, user},
-    vfs::{Fault, Layer, register},
-};
+use crate::rig::{Rig, session, user};
 
 /// How a trial ends, if the fault did not end it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,6 +5,7 @@ mod append;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod opening;
@@ -12,5 +13,3 @@ mod opening;
 mod reads;
 #[cfg(test)]
 mod rig;
-#[cfg(test)]
-mod vfs;

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{
-    Recorded, Shared, anthropic, fault, openai,
+    Raw, Shared, anthropic, fault, openai,
     plan::{Fault, Turn},
     refusal::{Refusal, Vendor},
 };
@@ -102,28 +102,18 @@ async fn answer(
     vendor: Vendor,
     uri: &Uri,
     headers: &HeaderMap,
-    body: &[u8],
+    body: &Bytes,
 ) -> Response<Body> {
-    let value = serde_json::from_slice::<Value>(body);
-    let recorded = Recorded {
+    let number = shared.record(Raw {
         path: uri.path().to_owned(),
-        headers: headers
-            .iter()
-            .map(|(name, value)| {
-                (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
-            })
-            .collect(),
-        body: match &value {
-            Ok(value) => value.clone(),
-            Err(_) => Value::String(String::from_utf8_lossy(body).into_owned()),
-        },
-    };
-    let number = shared.record(recorded);
+        headers: headers.clone(),
+        body: body.clone(),
+    });
     let planned = shared.plan.faults.get(number).unwrap_or(&Fault::None);
     if let Some(broken) = instead(vendor, planned).await {
         return broken;
     }
-    let served = value
+    let served = serde_json::from_slice::<Value>(body)
         .map_err(|error| Refusal::bad(format!("We could not parse the JSON body: {error}")))
         .and_then(|value| check(shared, vendor, headers, &value))
         .and_then(|mut asked| {

@@ -8,10 +8,11 @@ use daemon::{
     single::{self, Claim},
 };
 use gateway::listen::{Doors, Server, Shutdown, connection::Bounds};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::LevelFilter;
 use vocab::{
-    limits::{DRAIN_MS_MAX, PRUNE_EVERY_MS, RUNTIME_THREADS},
+    limits::{DRAIN_MS_MAX, OPEN_FILES, PRUNE_EVERY_MS, RUNTIME_THREADS},
     outcome::Failure,
 };
 
@@ -49,6 +50,7 @@ fn start(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
     };
     Log::open(paths.log())?.install(LevelFilter::INFO);
     sandbox::become_subreaper()?;
+    raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(RUNTIME_THREADS)
         .thread_name("stead")
@@ -58,6 +60,15 @@ fn start(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
     // What blocks a thread now was given up on by the drain already.
     runtime.shutdown_timeout(Duration::from_millis(100));
     code
+}
+
+/// Asks for as many open files as the connections need; with fewer, the doors back off when full.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(OPEN_FILES, |hard| hard.min(OPEN_FILES));
+    if limit.current.is_some_and(|soft| soft < wanted) {
+        setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit }).ok();
+    }
 }
 
 async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::Result<ExitCode> {

@@ -22,7 +22,7 @@ pub(crate) async fn show(paths: &Paths, json: bool) -> anyhow::Result<ExitCode> 
     if json {
         return Ok(print::out(&format!("{}\n", serde_json::to_string(&status)?)));
     }
-    let mib = |bytes: u64| format!("{}.{} MiB", bytes >> 20, (bytes & 0xF_FFFF) * 10 >> 20);
+    let mib = |bytes: u64| format!("{}.{} MiB", bytes >> 20, ((bytes & 0xF_FFFF) * 10) >> 20);
     let rows = [
         ("pid", status.pid.to_string()),
         ("version", format!("{} (protocol {})", status.version, status.protocol)),

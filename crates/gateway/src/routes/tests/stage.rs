@@ -1,7 +1,5 @@
 //! A whole daemon but for its process: store, sessions, a scripted model, a real directory.
 
-#![expect(clippy::disallowed_methods, reason = "makes directories to work in")]
-
 use std::{fs, os::unix::fs::DirBuilderExt, path::PathBuf};
 
 use ::daemon::{

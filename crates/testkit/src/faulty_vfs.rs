@@ -8,10 +8,11 @@
     clippy::disallowed_methods,
     reason = "reads and restores the files of the database under test"
 )]
+#![expect(clippy::unwrap_used, reason = "a layer that cannot do its work is a failed test")]
 
 use std::{
     collections::HashMap,
-    ffi::{CStr, CString, c_char, c_int, c_void},
+    ffi::{CStr, CString, c_char, c_int},
     fs,
     path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -19,9 +20,11 @@ use std::{
 
 use rusqlite::ffi;
 
+mod methods;
+
 /// What happens at the chosen operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// It fails once; a failed sync also makes the kernel forget what it was to bring to the disk.
     IoOnce,
     /// It and all later ones fail.
@@ -66,13 +69,13 @@ impl Platter {
 
 /// The disk under one database.
 #[derive(Debug)]
-pub(crate) struct Disk {
+pub struct Disk {
     /// Operations that changed the disk so far.
-    pub(crate) ops: u64,
+    pub ops: u64,
     /// Those of them that were syncs.
-    pub(crate) syncs: u64,
+    pub syncs: u64,
     /// Nothing reaches the files any more.
-    pub(crate) dead: bool,
+    pub dead: bool,
     fault: Option<(u64, Fault)>,
     files: HashMap<PathBuf, Platter>,
 }
@@ -113,7 +116,7 @@ impl Disk {
     }
 
     /// Puts on the files what a disk holds after the power went; `keep` says which unsynced writes made it.
-    pub(crate) fn lose_power(&mut self, mut keep: impl FnMut() -> bool) {
+    pub fn lose_power(&mut self, mut keep: impl FnMut() -> bool) {
         for (path, mut platter) in self.files.drain() {
             for change in std::mem::take(&mut platter.pending) {
                 if keep() {
@@ -126,14 +129,16 @@ impl Disk {
 }
 
 /// A registered layer; it lives as long as the process, as connections may still end in other threads.
-#[derive(Clone, Copy)]
-pub(crate) struct Layer {
+#[derive(Debug, Clone, Copy)]
+pub struct Layer {
     disk: &'static Mutex<Disk>,
-    pub(crate) name: &'static str,
+    /// The name that a connection asks for it by.
+    pub name: &'static str,
 }
 
 impl Layer {
-    pub(crate) fn disk(&self) -> MutexGuard<'_, Disk> {
+    /// Returns its disk.
+    pub fn disk(&self) -> MutexGuard<'_, Disk> {
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -152,7 +157,7 @@ struct File {
 }
 
 /// Registers a layer with its own disk, on which `fault` happens at operation `at`, counted from 1.
-pub(crate) fn register(name: &str, fault: Option<(u64, Fault)>) -> Layer {
+pub fn register(name: &str, fault: Option<(u64, Fault)>) -> Layer {
     let disk = Disk { ops: 0, syncs: 0, dead: false, fault, files: HashMap::new() };
     let disk: &'static Mutex<Disk> = Box::leak(Box::new(Mutex::new(disk)));
     // SAFETY: a null name asks for the default layer, which lives as long as the process.
@@ -222,7 +227,7 @@ unsafe extern "C" fn open(
             lock(app.disk).files.entry(path.clone()).or_insert(fresh);
         }
         opened.path = Box::into_raw(Box::new(path));
-        opened.base.pMethods = &raw const METHODS;
+        opened.base.pMethods = &raw const methods::METHODS;
     }
     // SAFETY: the place is ours to fill, and nothing was there before.
     unsafe { file.cast::<File>().write(opened) };
@@ -246,181 +251,3 @@ unsafe extern "C" fn delete(
     // SAFETY: the same arguments, for the layer they are meant for.
     unsafe { inner(app.real, name, sync_dir) }
 }
-
-/// Calls a method of the real file.
-macro_rules! real {
-    ($file:expr, $method:ident $(, $arg:expr)*) => {{
-        let real = wrapped($file).real;
-        // SAFETY: the real layer opened this file and filled in its methods.
-        let methods = unsafe { &*(*real).pMethods };
-        let method = methods.$method.unwrap();
-        // SAFETY: the same arguments that SQLite gave us, for the file behind ours.
-        unsafe { method(real $(, $arg)*) }
-    }};
-}
-
-unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
-    let path = wrapped(file).path;
-    let done = real!(file, xClose);
-    // SAFETY: `open` made this box, and a file is closed once.
-    drop(unsafe { Box::from_raw(path) });
-    done
-}
-
-unsafe extern "C" fn write(
-    file: *mut ffi::sqlite3_file,
-    bytes: *const c_void,
-    len: c_int,
-    at: i64,
-) -> c_int {
-    let ours = wrapped(file);
-    let mut disk = lock(ours.disk);
-    let (len, code) = match disk.judge(false) {
-        Verdict::Pass => (len, ffi::SQLITE_OK),
-        Verdict::Fail(code) => return code,
-        Verdict::Half(code) => (len / 2, code),
-    };
-    // SAFETY: SQLite passes at least so many bytes.
-    let copy =
-        unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), usize::try_from(len).unwrap()) };
-    // SAFETY: `open` made this path, `close` takes it.
-    let path = unsafe { &*ours.path };
-    if let Some(platter) = disk.files.get_mut(path) {
-        platter.pending.push(Change::Write(usize::try_from(at).unwrap(), copy.to_vec()));
-    }
-    drop(disk);
-    let done = real!(file, xWrite, bytes, len, at);
-    if done == ffi::SQLITE_OK { code } else { done }
-}
-
-unsafe extern "C" fn truncate(file: *mut ffi::sqlite3_file, size: i64) -> c_int {
-    let ours = wrapped(file);
-    let mut disk = lock(ours.disk);
-    if let Verdict::Fail(code) | Verdict::Half(code) = disk.judge(false) {
-        return code;
-    }
-    // SAFETY: `open` made this path, `close` takes it.
-    let path = unsafe { &*ours.path };
-    if let Some(platter) = disk.files.get_mut(path) {
-        platter.pending.push(Change::Truncate(usize::try_from(size).unwrap()));
-    }
-    drop(disk);
-    real!(file, xTruncate, size)
-}
-
-unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, _flags: c_int) -> c_int {
-    let ours = wrapped(file);
-    let mut disk = lock(ours.disk);
-    let verdict = disk.judge(true);
-    // SAFETY: `open` made this path, `close` takes it.
-    let path = unsafe { &*ours.path };
-    let Some(platter) = disk.files.get_mut(path) else { return ffi::SQLITE_OK };
-    match verdict {
-        // The real sync is left out: this disk is the one that counts.
-        Verdict::Pass => {
-            for change in std::mem::take(&mut platter.pending) {
-                platter.change(change);
-            }
-            ffi::SQLITE_OK
-        }
-        Verdict::Fail(code) | Verdict::Half(code) => {
-            // A kernel marks the pages of a failed sync clean, so the next sync does not bring them.
-            if !disk.dead {
-                forget(&mut disk, path);
-            }
-            code
-        }
-    }
-}
-
-fn forget(disk: &mut Disk, path: &PathBuf) {
-    if let Some(platter) = disk.files.get_mut(path) {
-        platter.pending.clear();
-    }
-}
-
-unsafe extern "C" fn read(
-    file: *mut ffi::sqlite3_file,
-    to: *mut c_void,
-    len: c_int,
-    at: i64,
-) -> c_int {
-    real!(file, xRead, to, len, at)
-}
-
-unsafe extern "C" fn file_size(file: *mut ffi::sqlite3_file, size: *mut i64) -> c_int {
-    real!(file, xFileSize, size)
-}
-
-unsafe extern "C" fn lock_file(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
-    real!(file, xLock, level)
-}
-
-unsafe extern "C" fn unlock_file(file: *mut ffi::sqlite3_file, level: c_int) -> c_int {
-    real!(file, xUnlock, level)
-}
-
-unsafe extern "C" fn check_lock(file: *mut ffi::sqlite3_file, out: *mut c_int) -> c_int {
-    real!(file, xCheckReservedLock, out)
-}
-
-unsafe extern "C" fn control(file: *mut ffi::sqlite3_file, op: c_int, arg: *mut c_void) -> c_int {
-    real!(file, xFileControl, op, arg)
-}
-
-unsafe extern "C" fn sector_size(file: *mut ffi::sqlite3_file) -> c_int {
-    real!(file, xSectorSize)
-}
-
-unsafe extern "C" fn traits(file: *mut ffi::sqlite3_file) -> c_int {
-    real!(file, xDeviceCharacteristics)
-}
-
-unsafe extern "C" fn shm_map(
-    file: *mut ffi::sqlite3_file,
-    page: c_int,
-    size: c_int,
-    extend: c_int,
-    out: *mut *mut c_void,
-) -> c_int {
-    real!(file, xShmMap, page, size, extend, out)
-}
-
-unsafe extern "C" fn shm_lock(
-    file: *mut ffi::sqlite3_file,
-    at: c_int,
-    n: c_int,
-    flags: c_int,
-) -> c_int {
-    real!(file, xShmLock, at, n, flags)
-}
-
-unsafe extern "C" fn shm_barrier(file: *mut ffi::sqlite3_file) {
-    real!(file, xShmBarrier);
-}
-
-unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, delete: c_int) -> c_int {
-    real!(file, xShmUnmap, delete)
-}
-
-static METHODS: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
-    iVersion: 2,
-    xClose: Some(close),
-    xRead: Some(read),
-    xWrite: Some(write),
-    xTruncate: Some(truncate),
-    xSync: Some(sync),
-    xFileSize: Some(file_size),
-    xLock: Some(lock_file),
-    xUnlock: Some(unlock_file),
-    xCheckReservedLock: Some(check_lock),
-    xFileControl: Some(control),
-    xSectorSize: Some(sector_size),
-    xDeviceCharacteristics: Some(traits),
-    xShmMap: Some(shm_map),
-    xShmLock: Some(shm_lock),
-    xShmBarrier: Some(shm_barrier),
-    xShmUnmap: Some(shm_unmap),
-    xFetch: None,
-    xUnfetch: None,
-};
