@@ -16,7 +16,8 @@ pub fn title_of(parts: &[Part]) -> String {
     let clean: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let mut chars = clean.chars();
     let title: String = chars.by_ref().take(TITLE_CHARS_MAX).collect();
-    if chars.next().is_some() { format!("{}…", title.trim_end()) } else { title }
+    let title = title.trim_end();
+    if chars.next().is_some() { format!("{title}…") } else { title.to_owned() }
 }
 
 /// Checks that a user's message holds words and files, and not too much of them.

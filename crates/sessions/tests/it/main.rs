@@ -1,0 +1,6 @@
+//! Sessions over real stores and real places: what is promised when the disk below fails.
+
+#[cfg(test)]
+mod disk;
+#[cfg(test)]
+mod rig;
