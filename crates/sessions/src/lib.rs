@@ -6,9 +6,11 @@
 pub mod answer;
 pub mod journal;
 pub mod live;
+pub mod mend;
 pub mod models;
 pub mod rows;
 pub mod runs;
 pub mod said;
 pub mod sessions;
 pub mod start;
+mod unstored;

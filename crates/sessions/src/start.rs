@@ -30,6 +30,7 @@ use crate::{
     runs::Reservation,
     said,
     sessions::Sessions,
+    unstored,
 };
 
 /// What is asked for.
@@ -91,6 +92,7 @@ impl Sessions {
                 Some(_) => Some(self.row(&session).await?),
                 None => None,
             };
+            let row = self.without_orphan(row).await?;
             let last = row.as_ref().and_then(|row| row.run.as_ref());
             if last.is_some_and(|run| run.phase == store::Phase::Parked) {
                 return Err(parked_failure(&session));
@@ -239,7 +241,8 @@ impl Sessions {
         move |reservation: Reservation| {
             tokio::spawn(async move {
                 let run_id = run.id.clone();
-                let state = sessions.work(pen, chosen, workspace, handle.cancel).await;
+                let state = sessions.work(pen.clone(), chosen, workspace, handle.cancel).await;
+                unstored::tell(&pen, &handle.live, &state).await;
                 tracing::info!(run = %run_id, state = vocab::live::state_word(&state), "run left");
                 if !matches!(state, RunState::Parked { .. }) {
                     sessions.forget_keys(&run_id);

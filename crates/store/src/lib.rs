@@ -9,10 +9,10 @@ mod cursor;
 mod encode;
 mod error;
 mod files;
+mod finish;
 mod migrate;
 mod open;
 mod reader;
-mod recover;
 mod remove;
 mod retain;
 pub mod rows;
@@ -26,7 +26,6 @@ pub use crate::{
     cursor::{BadCursor, Cursor, Epoch},
     error::StoreError,
     open::{Opening, Options, SetAside},
-    recover::Recovered,
     retain::{Pruned, Retention},
     rows::Phase,
     store::Store,
