@@ -4,12 +4,9 @@ use std::{os::unix::fs::PermissionsExt, time::Duration};
 
 use serde_json::json;
 use store::{Batch, Change, Options, Pruned, Retention, Store, StoreError};
-use vocab::{
-    message::{CallState, Part, RunEnd, RunState},
-    outcome::{Effect, Outcome},
-};
+use vocab::message::RunState;
 
-use crate::rig::{Rig, call, change, put, session, started, state, step_ended, text, user};
+use crate::rig::{Rig, change, session, started, state, step_ended, text, user};
 
 fn rows(rig: &Rig, table: &str) -> i64 {
     let conn = rusqlite::Connection::open(rig.path()).unwrap();
