@@ -86,7 +86,8 @@ impl Workspaces {
             let idle = open.iter().find(|(_, owned)| Arc::strong_count(&owned.borrow()) <= 2);
             let Some(path) = idle.map(|(path, _)| path.clone()) else {
                 let why = format!("{WORKSPACES_OPEN_MAX} workspaces are in use");
-                return Err(Failure::not_started("too_many_runs", why));
+                return Err(Failure::not_started("too_many_workspaces", why)
+                    .with_hint("end a run that works in another place"));
             };
             if let Some(owned) = open.remove(&path) {
                 owned.close().await;
@@ -106,3 +107,6 @@ impl Workspaces {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

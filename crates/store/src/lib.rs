@@ -15,7 +15,7 @@ mod open;
 mod reader;
 mod remove;
 mod retain;
-mod rows;
+pub mod rows;
 mod sql;
 mod store;
 mod transcript;
@@ -27,9 +27,6 @@ pub use crate::{
     error::StoreError,
     open::{Opening, Options, SetAside},
     retain::{Pruned, Retention},
-    rows::{
-        Counts, Filter, Page, Phase, Place, Resolved, RunMark, SessionRow, StoredRun, Transcript,
-        WorkspaceRow,
-    },
+    rows::Phase,
     store::Store,
 };

@@ -5,11 +5,10 @@ use std::{os::unix::fs::PermissionsExt, time::Duration};
 use serde_json::json;
 use store::{Batch, Change, Options, Pruned, Retention, Store, StoreError};
 use vocab::{
-    message::{CallState, Part, RunEnd, RunState},
-    outcome::{Effect, Outcome},
+    message::RunState,
 };
 
-use crate::rig::{Rig, call, change, put, session, started, state, step_ended, text, user};
+use crate::rig::{Rig, change, session, started, state, step_ended, text, user};
 
 fn rows(rig: &Rig, table: &str) -> i64 {
     let conn = rusqlite::Connection::open(rig.path()).unwrap();
@@ -55,7 +54,7 @@ async fn a_deletion_that_was_cut_off_is_finished_at_the_next_start() {
     conn.execute("UPDATE sessions SET deleted = 1", []).unwrap();
     drop(conn);
     let store = rig.store();
-    assert!(store.sessions(store::Filter::default()).await.unwrap().sessions.is_empty());
+    assert!(store.sessions(store::rows::Filter::default()).await.unwrap().sessions.is_empty());
     assert_eq!(store.finish_deletions().await.unwrap().len(), 1);
     assert!(store.finish_deletions().await.unwrap().is_empty());
     assert_eq!(rows(&rig, "messages") + rows(&rig, "sessions"), 0);
