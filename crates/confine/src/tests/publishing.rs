@@ -11,8 +11,8 @@ use vocab::outcome::Effect;
 
 use super::*;
 use crate::{
-    ConfineError, PublishOptions, Replace,
-    publish::{Mode, Published},
+    ConfineError, PublishOptions,
+    publish::{Mode, Published, Replace},
 };
 
 fn publish(
