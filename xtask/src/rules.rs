@@ -8,3 +8,4 @@ pub(crate) mod doors;
 pub(crate) mod layers;
 pub(crate) mod limits;
 pub(crate) mod sources;
+pub(crate) mod statuses;

@@ -57,7 +57,7 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
             aside.path.display()
         ));
     }
-    mend(&store).await?;
+    end_leftovers(&store).await?;
     let hub = Hub::new(store.clone());
     let (secrets, unsealer) = secrets::open(paths.secrets());
     let openings = Arc::new(LocalOpenings { paths: paths.clone(), clock: clock.clone() });
@@ -72,7 +72,10 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
         settings: Settings { steps_max: config.run.steps_max.unwrap_or(STEPS_MAX) },
         scratch: paths.home.join("sessions"),
     });
-    sessions.resume_answered().await?;
+    let closed = sessions.mend().await?;
+    if closed > 0 {
+        tracing::warn!(runs = closed, "interrupted runs were closed");
+    }
     let parts = Parts { paths: paths.clone(), clock, store, hub, secrets, workspaces };
     let id = vocab::ids::ArtifactId::generate().to_string();
     let tenant: Arc<dyn Tenant> = Arc::clone(&sessions) as Arc<dyn Tenant>;
@@ -100,8 +103,8 @@ fn pages(config: &config::Config) -> Result<Vec<AllowedPage>, Failure> {
     pages.collect()
 }
 
-/// Ends what a daemon that died left running, and closes its runs in the store.
-async fn mend(store: &Store) -> anyhow::Result<()> {
+/// Ends the programs that a daemon that died left running.
+async fn end_leftovers(store: &Store) -> anyhow::Result<()> {
     let live = store.live_runs().await?;
     let working = |state: &RunState| matches!(state, RunState::Running);
     let runs: Vec<String> = live
@@ -114,10 +117,6 @@ async fn mend(store: &Store) -> anyhow::Result<()> {
         let killed =
             tokio::task::spawn_blocking(move || sandbox::reap_leftovers(&runs, grace)).await?;
         tracing::warn!(runs = live.len(), killed = killed.len(), "the last daemon died at work");
-    }
-    let recovered = store.recover().await?;
-    if recovered.runs > 0 {
-        tracing::warn!(runs = recovered.runs, "interrupted runs were closed");
     }
     Ok(())
 }

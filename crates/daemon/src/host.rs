@@ -109,3 +109,6 @@ impl Daemon {
         given_up
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use store::{Cursor, Store};
+pub use store::Cursor;
+use store::Store;
 use tokio::sync::broadcast;
 use vocab::{
     fact::Event,

@@ -6,9 +6,8 @@
 use std::sync::{Arc, OnceLock};
 
 use ::daemon::{caller::Caller, host::Daemon};
-use ::sessions::sessions::Sessions;
+use ::sessions::{rows::Resolved, sessions::Sessions};
 use api::{daemon::Registration, routes::Endpoint};
-use store::Resolved;
 use tokio_util::sync::CancellationToken;
 use vocab::{ids::SessionId, outcome::Failure};
 

@@ -5,16 +5,13 @@
 //! inside one is free, and belongs to the backend that also sets limits. Until then descendants are
 //! known by adoption, group, marker and ancestry (see `tree`).
 
-#![expect(clippy::disallowed_methods, reason = "reads /proc and /sys, which hold no user's file")]
+use std::path::{Path, PathBuf};
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use crate::proc_fs::text;
 
 /// Returns our own version 2 group, if groups below it can be made and killed whole.
 pub(crate) fn delegated() -> Option<PathBuf> {
-    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = text(Path::new("/proc/self/cgroup"))?;
     let own = own.lines().find_map(|line| line.strip_prefix("0::"))?;
     let dir = mount("cgroup2", "")?.join(own.trim_start_matches('/'));
     let writable = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
@@ -23,7 +20,7 @@ pub(crate) fn delegated() -> Option<PathBuf> {
 
 /// Returns how many processes of our group the kernel has killed for want of memory.
 pub(crate) fn oom_kills() -> Option<u64> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let groups = text(Path::new("/proc/self/cgroup"))?;
     groups.lines().find_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         let (kind, file) = match controllers {
@@ -32,14 +29,14 @@ pub(crate) fn oom_kills() -> Option<u64> {
             _ => return None,
         };
         let dir = mount(kind, controllers)?.join(path.trim_start_matches('/'));
-        let text = fs::read_to_string(dir.join(file)).ok()?;
-        text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+        let counts = text(&dir.join(file))?;
+        counts.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
     })
 }
 
 /// Returns where a hierarchy is mounted.
 fn mount(kind: &str, controller: &str) -> Option<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    let mounts = text(Path::new("/proc/self/mounts"))?;
     mounts.lines().find_map(|line| {
         let mut fields = line.split(' ');
         let (place, found, options) = (fields.nth(1)?, fields.next()?, fields.next()?);

@@ -19,7 +19,7 @@ pub mod probe;
 mod proc_fs;
 mod registry;
 pub mod report;
-mod scope;
+pub mod scope;
 mod spawn;
 mod tree;
 
@@ -28,5 +28,4 @@ pub use environ::Environment;
 pub use plan::{Plan, PlanError, find_shell};
 pub use policy::{Lifetime, Policy};
 pub use probe::{Host, become_subreaper, seal_descriptors};
-pub use report::{ExitReport, ExitStatus, Killed, OutputEnd, Survivor};
-pub use scope::{Child, RunError, Scope, Stdio, capture, launch_detached, reap_leftovers};
+pub use scope::{RunError, Scope, capture, reap_leftovers};

@@ -3,9 +3,9 @@
 //! Every answer may be out of date when it arrives. Callers pair a pid with its start time and act
 //! through a handle that they compare again after opening it.
 
-#![expect(clippy::disallowed_methods, reason = "reads /proc, which holds no user's file")]
+#![expect(clippy::disallowed_methods, reason = "reads /proc and /sys, which hold no user's file")]
 
-use std::{fs, io::Read};
+use std::{fs, io::Read, path::Path};
 
 use rustix::process::getpid;
 use vocab::limits;
@@ -29,6 +29,11 @@ impl Process {
     pub(crate) fn is_alive(&self) -> bool {
         is_alive(self.pid, self.started)
     }
+}
+
+/// Reads what the kernel tells in a file; none where it does not.
+pub(crate) fn text(file: &Path) -> Option<String> {
+    fs::read_to_string(file).ok()
 }
 
 /// Tells whether the process that had `pid` since `started` still lives.

@@ -33,10 +33,11 @@ pub use child::{Child, Stdio};
 pub use error::RunError;
 
 use crate::{
-    Cancel, ExitReport, Killed, Plan, cgroup,
+    Cancel, Plan, cgroup,
     drain::Drain,
     proc_fs::{self, Process},
     registry,
+    report::{ExitReport, Killed, Survivor},
     tree::{self, Claim, Idle},
 };
 
@@ -115,8 +116,8 @@ impl Scope {
 
     /// Returns the living processes of the scope.
     #[must_use]
-    pub fn survivors(&self) -> Vec<crate::Survivor> {
-        let survivor = |process: Process| crate::Survivor {
+    pub fn survivors(&self) -> Vec<Survivor> {
+        let survivor = |process: Process| Survivor {
             pid: process.pid,
             command: proc_fs::command(process.pid),
         };

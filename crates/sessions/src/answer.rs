@@ -77,11 +77,11 @@ impl Sessions {
         })
     }
 
-    /// Lets the runs go on whose answers were all stored before the last daemon ended. Called at start.
+    /// Lets the runs go on whose answers were all stored before the last daemon ended.
     ///
     /// # Errors
     /// When the store cannot be read. A run that cannot go on keeps waiting, and the log says why.
-    pub async fn resume_answered(self: &Arc<Self>) -> Result<(), Failure> {
+    pub(crate) async fn resume_answered(self: &Arc<Self>) -> Result<(), Failure> {
         for stored in self.store.live_runs().await? {
             if !all_answered(&stored.run.state) {
                 continue;

@@ -6,7 +6,9 @@
 pub mod answer;
 pub mod journal;
 pub mod live;
+pub mod mend;
 pub mod models;
+pub mod rows;
 pub mod runs;
 pub mod said;
 pub mod sessions;

@@ -11,7 +11,8 @@ use daemon::{caller::Caller, host::Tenant, hub::Hub, workspaces::Workspaces};
 use futures_util::future::BoxFuture;
 use stdx::clock::Clock;
 use store::{
-    Batch, Change, Epoch, Filter, NewSession, Page, Place, Resolved, SessionRow, Store, StoreError,
+    Batch, Change, Epoch, NewSession, Store, StoreError,
+    rows::{Filter, Page, Place, Resolved, SessionRow},
 };
 use vocab::{
     fact::SessionFact,
@@ -358,3 +359,6 @@ impl Tenant for Sessions {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

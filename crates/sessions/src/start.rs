@@ -12,7 +12,7 @@ use agent::{
 use daemon::caller::Caller;
 use futures_util::future::BoxFuture;
 use serde_json::json;
-use store::{Batch, Change, Durability, NewSession, SessionRow};
+use store::{Batch, Change, Durability, NewSession, rows::SessionRow};
 use vocab::{
     fact::{RunFact, SessionFact},
     ids::{MessageId, RunId, SessionId},

@@ -4,7 +4,7 @@
 //! the store takes it: at once, before the next run of the session, or by the recovery of the next start.
 
 use agent::{close, pen::Pen, transcript::Transcript};
-use store::{Phase, SessionRow};
+use store::rows::{Phase, SessionRow};
 use vocab::{
     ids::SessionId,
     live::Chunk,

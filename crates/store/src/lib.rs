@@ -9,13 +9,13 @@ mod cursor;
 mod encode;
 mod error;
 mod files;
+mod finish;
 mod migrate;
 mod open;
 mod reader;
-mod recover;
 mod remove;
 mod retain;
-mod rows;
+pub mod rows;
 mod sql;
 mod store;
 mod transcript;
@@ -26,11 +26,7 @@ pub use crate::{
     cursor::{BadCursor, Cursor, Epoch},
     error::StoreError,
     open::{Opening, Options, SetAside},
-    recover::Recovered,
     retain::{Pruned, Retention},
-    rows::{
-        Counts, Filter, Page, Phase, Place, Resolved, RunMark, SessionRow, StoredRun, Transcript,
-        WorkspaceRow,
-    },
+    rows::Phase,
     store::Store,
 };

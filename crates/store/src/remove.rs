@@ -19,7 +19,7 @@ use crate::{
 impl Store {
     /// Deletes a session with all its content and facts, and returns the one fact that remains.
     ///
-    /// It is hidden before anything is removed. When this is cut off, [`Store::recover`] finishes it.
+    /// It is hidden before anything is removed. When this is cut off, [`Store::finish_deletions`] finishes it.
     ///
     /// # Errors
     /// `not_found`; `conflict` while a run works on it; or when the disk fails.

@@ -70,14 +70,6 @@ fn text<'a>(row: &'a Row<'_>, idx: usize) -> &'a str {
     row.get_ref(idx).ok().and_then(|value| value.as_str().ok()).unwrap_or_default()
 }
 
-/// Reads the parts of one message.
-pub(crate) fn parts(conn: &Connection, message: i64) -> Result<Vec<Part>, StoreError> {
-    let (first, last) = part_keys(message);
-    conn.prepare_cached("SELECT body FROM parts WHERE key BETWEEN ?1 AND ?2 ORDER BY key")?
-        .query_and_then([first, last], |row| sql::json("part", text(row, 0)))?
-        .collect()
-}
-
 pub(crate) fn messages_json(conn: &Connection, session: &SessionId) -> Result<String, StoreError> {
     let key = session_key(conn, session)?;
     let mut parts = conn

@@ -23,6 +23,8 @@ pub struct Event {
 #[derive(Debug, Clone, Default)]
 pub struct Events {
     rest: Vec<u8>,
+    /// How much of it is known to hold no end.
+    seen: usize,
 }
 
 impl Events {
@@ -30,10 +32,14 @@ impl Events {
     pub fn feed(&mut self, bytes: &[u8]) -> Vec<Event> {
         self.rest.extend_from_slice(bytes);
         let mut events = Vec::new();
-        while let Some(end) = self.rest.windows(2).position(|pair| pair == b"\n\n") {
-            let block: Vec<u8> = self.rest.drain(..end + 2).collect();
+        loop {
+            let rest = self.rest.get(self.seen..).unwrap_or_default();
+            let Some(end) = rest.windows(2).position(|pair| pair == b"\n\n") else { break };
+            let block: Vec<u8> = self.rest.drain(..self.seen + end + 2).collect();
             events.extend(event_of(&String::from_utf8_lossy(&block)));
+            self.seen = 0;
         }
+        self.seen = self.rest.len().saturating_sub(1);
         events
     }
 }
@@ -161,9 +167,10 @@ impl Reduced {
 
     fn grow(&mut self, chunk: &Value) -> Result<(), String> {
         let idx = *self.open.get(&key(chunk)).ok_or_else(|| format!("not open: {chunk}"))?;
-        let known = self.parts.get(idx).map(|part| text(part, "text")).unwrap_or_default();
-        let whole = format!("{known}{}", text(chunk, "delta"));
-        self.set(idx, "text", json!(whole));
+        match self.parts.get_mut(idx).and_then(|part| part.get_mut("text")) {
+            Some(Value::String(known)) => known.push_str(text(chunk, "delta")),
+            _ => return Err(format!("a part without text: {chunk}")),
+        }
         Ok(())
     }
 

@@ -220,6 +220,9 @@ limits! {
     DAEMON_READY_MS_MAX: u64 = 15_000, "milliseconds",
         "how long a starter waits for the daemon it started, database check included",
         "cli::a_daemon_that_never_gets_ready_is_reported";
+    HANDSHAKE_MS_MAX: u64 = 5_000, "milliseconds",
+        "how long a client waits for a daemon's first answer, which takes a busy one a few",
+        "cli::what_never_answers_is_given_up_on";
 
     // sandbox
     CHILD_TIMEOUT_MS_MAX: u64 = 2_147_483_647, "ms",
@@ -227,16 +230,16 @@ limits! {
         "sandbox::a_timeout_outside_its_range_is_refused";
     CHILD_GRACE_MS: u64 = 2_000, "ms",
         "time to end after the polite signal; builds remove their temporary files in it",
-        "sandbox::a_timeout_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+        "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
     CHILD_SILENCE_MS: u64 = 100, "ms",
         "silence after the child's end that means no more output; each chunk begins it anew",
         "sandbox::a_background_child_that_keeps_the_pipe_is_a_survivor";
     CHILD_OVERTIME_MS: u64 = 5_000, "ms",
         "longest reading after the child's end when a descendant never falls silent",
-        "sandbox::a_chatty_survivor_does_not_hold_the_call";
+        "sandbox::a_writer_that_never_falls_silent_is_left_after_a_while";
     CHILD_KILL_ROUND_MS: u64 = 500, "ms",
         "time for killed processes to be gone before the next look",
-        "sandbox::a_timeout_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+        "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
     CHILD_KILL_ROUNDS_MAX: usize = 32, "rounds",
         "looks for processes that appear while others are killed",
         "sandbox::ending_a_scope_kills_everything_in_it";
@@ -266,7 +269,7 @@ limits! {
         "sandbox::no_more_pipes_are_drained_than_the_limit";
     CHILD_DRAIN_PAUSE_MS: u64 = 10, "ms",
         "pause between reads of what nobody wants; bounds a chatty survivor to a few MB/s",
-        "sandbox::a_chatty_survivor_does_not_hold_the_call";
+        "sandbox::a_survivor_may_go_on_writing";
 
     // store
     STORE_QUEUE_BYTES_MAX: usize = 8 << 20, "bytes",
@@ -371,10 +374,10 @@ limits! {
         "cli::a_silent_stream_counts_as_broken";
     RUNTIME_THREADS: usize = 2, "threads",
         "the daemon's runtime; it waits more than it works, and each thread costs memory",
-        "cli::a_daemon_serves_and_drains";
+        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
     PRUNE_EVERY_MS: u64 = 3_600_000, "milliseconds",
         "how often old facts are pruned; they age in days",
-        "cli::a_daemon_serves_and_drains";
+        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
 
     // workspace-local: calls, searches, transfers
     POOL_QUEUE_MAX: usize = 1_024, "tasks",
@@ -498,5 +501,5 @@ limits! {
         "provider::lists_of_models_are_read_in_every_shape";
     OPEN_FILES: u64 = 8_192, "files",
         "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
-        "cli::a_daemon_serves_and_drains";
+        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
 }

@@ -1,6 +1,9 @@
 //! Leads a change to the place of its file, one after another, in the order of their arrival.
 
-use confine::{Guard, LaneKey, Place, Ticket};
+use confine::{
+    Place,
+    lane::{self, Guard, LaneKey, Ticket},
+};
 use vocab::{
     outcome::{Effect, Failure},
     path::WorkspacePath,
@@ -52,7 +55,7 @@ pub(crate) fn register(
     }
     let place = site.root.locate(&path).map_err(|error| after(made, error.into()))?;
     let key = place.lane();
-    let ticket = confine::register(key.clone()).map_err(|reason| {
+    let ticket = lane::register(key.clone()).map_err(|reason| {
         after(
             made,
             Failure::not_started("busy", format!("{path}: {reason}")).with_hint("try again"),

@@ -29,6 +29,6 @@ pub use serve::LocalWorkspace;
 pub use tools::preview;
 
 #[cfg(test)]
-mod bench;
+use tests::bench;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::{io::Read, sync::Arc};
 use bytes::Bytes;
 use confine::{Access as Wish, PublishOptions};
 use futures_util::{future::BoxFuture, stream::BoxStream};
-use sandbox::ExitStatus;
+use sandbox::report::ExitStatus;
 use sha2::{Digest, Sha256};
 use vocab::{
     ids::WorkspaceId,

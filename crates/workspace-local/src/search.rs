@@ -11,7 +11,10 @@ use std::{
     },
 };
 
-use confine::{Entry, Flow, Kind, Reason, Report, Root, Traverse};
+use confine::{
+    Kind, Reason, Root,
+    traverse::{Entry, Flow, Report, Traverse},
+};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{

@@ -2,6 +2,7 @@
 
 use crate::bench::Bench;
 
+pub(crate) mod bench;
 mod calls;
 mod disks;
 mod transfers;

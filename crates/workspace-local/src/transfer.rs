@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use confine::{Guard, Pending, PublishOptions, Replace};
+use confine::{Pending, PublishOptions, Replace, lane::Guard};
 use futures_util::{
     StreamExt,
     future::BoxFuture,

@@ -39,8 +39,8 @@ pub(crate) fn write(root: &Path) -> anyhow::Result<usize> {
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     let pool = pool(&mut numbers);
     machine::make_dir(&root.join(".git"))?;
-    machine::write(&root.join(".git/HEAD"), b"ref: refs/heads/main\n")?;
-    machine::write(&root.join(".gitignore"), b"*.log\nbuild/\nnode_modules/\n!keep.log\n")?;
+    machine::write_plain(&root.join(".git/HEAD"), b"ref: refs/heads/main\n")?;
+    machine::write_plain(&root.join(".gitignore"), b"*.log\nbuild/\nnode_modules/\n!keep.log\n")?;
     let dirs = dirs(root, &mut numbers)?;
     let mut total = 0;
     for idx in 0..FILES {
@@ -56,7 +56,7 @@ pub(crate) fn write(root: &Path) -> anyhow::Result<usize> {
         };
         let content = content(&pool, &mut numbers, idx, name == "bin");
         total += content.len();
-        machine::write(&dir.join(format!("file_{idx}.{name}")), &content)?;
+        machine::write_plain(&dir.join(format!("file_{idx}.{name}")), &content)?;
     }
     Ok(total)
 }

@@ -1,6 +1,6 @@
 //! Documents that programs can hold to their form.
 
-use crate::{findings::Findings, source::File, tree::Tree};
+use crate::{findings::Findings, generate, source::File, tree::Tree};
 
 const MAP: &str = "ARCHITECTURE.md";
 const MAP_LINES_MAX: usize = 300;
@@ -8,6 +8,15 @@ const CHANGELOG: &str = "CHANGELOG.md";
 const CHANGES: &[&str] = &["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
 const DECISION_HEADINGS: &[&str] =
     &["## Context", "## Decision", "## Consequences", "## What would change our mind"];
+
+/// Checks that every printed document is what the generator would print now.
+pub(crate) fn generated(tree: &Tree, findings: &mut Findings<'_>) {
+    for (path, printed) in generate::pages(&tree.limits).into_iter().flatten() {
+        if tree.file(path).is_none_or(|file| file.text != printed) {
+            findings.add(path, 1, "is not what the code says", "run `cargo xtask gen`");
+        }
+    }
+}
 
 /// Checks that the map has a paragraph for every crate, with what it never does.
 pub(crate) fn architecture(tree: &Tree, findings: &mut Findings<'_>) {

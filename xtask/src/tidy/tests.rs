@@ -57,8 +57,9 @@ impl World {
     }
 
     fn tree(mut self) -> Tree {
-        let page = generate::limits_page(&self.limits).unwrap();
-        self.files.entry(generate::LIMITS.to_owned()).or_insert(page);
+        for (path, page) in generate::pages(&self.limits).unwrap() {
+            self.files.entry(path.to_owned()).or_insert(page);
+        }
         let mut graph = Graph { members: self.members, ..Graph::default() };
         for (from, to) in self.normal {
             graph.normal.entry(from.into()).or_default().insert(to.into());
@@ -229,6 +230,27 @@ fn limits_have_reasons_tests_and_a_fresh_page() {
     }
     let stale = tested("enough", "my_room::many_things").file("docs/limits.md", "old\n");
     check(stale, &["docs/limits.md:1: generated"]);
+    check(world().file("docs/routes.md", "old"), &["docs/routes.md:1: generated"]);
+}
+
+#[test]
+fn codes_that_reach_http_have_a_status() {
+    let makes = |code: &str| {
+        format!(
+            "//! Purpose.\n\nfn f() -> Failure {{\n    Failure::not_started(\n        {code:?}, why)\n}}\n"
+        )
+    };
+    check(world().file("crates/daemon/src/a.rs", &makes("draining")), &[]);
+    check(world().file("crates/agent/src/a.rs", &makes("never_heard_of")), &[]);
+    let unknown = world().file("crates/daemon/src/a.rs", &makes("never_heard_of"));
+    check(unknown, &["crates/daemon/src/a.rs:4: status"]);
+
+    let names = "//! Purpose.\n\nimpl E {\n    fn code(&self) -> &str {\n        match self {\n            \
+                 Self::A => \"never_heard_of\",\n        }\n    }\n}\n";
+    check(world().file("crates/store/src/a.rs", names), &[]);
+    let converts = format!("{names}\nimpl From<E> for Failure {{\n}}\n");
+    let found = ["crates/store/src/a.rs:6: status"];
+    check(world().file("crates/store/src/a.rs", &converts), &found);
 }
 
 #[test]

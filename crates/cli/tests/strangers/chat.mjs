@@ -103,46 +103,6 @@ const other = new Chat(before, () => writeFileSync(gate, ''));
 const resumed = other.resumeStream();
 await finished;
 await resumed;
-}
-
-const chat = new Chat();
-assert.equal(await transport().reconnectToStream({ chatId: id }), null, 'nothing is live yet');
-
-await chat.sendMessage({ text: 'first: write a file' });
-settled(chat);
-assert.equal(words(chat), 'I write.|Written and read.');
-assert.deepEqual(tools(chat).map(part => part.state), ['output-available', 'output-available']);
-
-await chat.sendMessage({ text: 'second: may I?' });
-settled(chat);
-assert.deepEqual(tools(chat).map(part => part.state), ['approval-requested']);
-await answer(chat, false, 'not today');
-settled(chat);
-assert.deepEqual(tools(chat).map(part => part.state), ['output-denied']);
-assert.equal(words(chat), 'I ask.|Then not.');
-
-await chat.sendMessage({ text: 'third: run and wait' });
-settled(chat);
-assert.deepEqual(tools(chat).map(part => part.state), ['approval-requested']);
-const before = structuredClone(chat.messages);
-const finished = chat.finish();
-const [asked] = tools(chat);
-const answered = new Promise(resolve => (chat.connected = resolve));
-await chat.addToolApprovalResponse({ id: asked.approval.id, approved: true });
-// A second page of the same chat, which knows the messages up to here, comes while the run works.
-let other = new Chat(structuredClone(before));
-for (;;) {
-  const resumed = other.resumeStream();
-  await new Promise(resolve => setTimeout(resolve, 20));
-  if (other.status === 'streaming') {
-    writeFileSync(gate, '');
-    await resumed;
-    break;
-  }
-  await resumed;
-  other = new Chat(structuredClone(before));
-}
-await finished;
 settled(chat);
 settled(other);
 assert.equal(words(chat), 'I ask again.|It ran.');

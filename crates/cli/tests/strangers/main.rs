@@ -19,5 +19,3 @@ mod node;
 mod positions;
 #[cfg(test)]
 mod reading;
-#[cfg(test)]
-mod world;

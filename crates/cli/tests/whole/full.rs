@@ -30,6 +30,11 @@ async fn a_root_that_vanishes_during_a_run_fails_its_calls_and_not_the_daemon() 
             |failure| failure.effect == Effect::NotStarted && failure.code != "internal"
         )
     );
+    // The directory that stands there later is a place like any other.
+    fs::create_dir(&root).unwrap();
+    let mut anew = run(&client(&home), &request("go", &root)).await.unwrap();
+    assert_eq!(anew.end().await, Some(RunState::Ended(RunEnd::Finished)));
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "two\n");
     assert!(daemon.terminate().0.success());
     let stored = Stored::of(&home);
     let messages = stored.messages(&stream.session).await;

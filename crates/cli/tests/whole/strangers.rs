@@ -151,7 +151,11 @@ fn what_never_answers_is_given_up_on() {
     let dir = tempfile::tempdir().unwrap();
     let stranger = Stranger::answering(dir.path().join("other.sock"), None);
     let home = misled(&stranger.path);
-    refused(&home, "foreign_process", "does not answer");
+    let end = home.run(&["sessions", "list"]);
+    let said = String::from_utf8_lossy(&end.stderr);
+    assert_eq!(end.status.code(), Some(5), "{said}");
+    assert!(said.contains("daemon_unreachable") && said.contains("does not answer"), "{said}");
+    assert!(said.contains("hint: end the process"), "{said}");
 }
 
 #[test]

@@ -5,7 +5,10 @@
 use std::{fs, process::Command};
 
 use super::*;
-use crate::{Entry, Flow, Kind, Root, RootOptions, Traverse};
+use crate::{
+    Kind, Root, RootOptions,
+    traverse::{Entry, Flow, Traverse},
+};
 
 fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
     let base = tempfile::tempdir().unwrap();

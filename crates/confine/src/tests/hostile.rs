@@ -10,7 +10,10 @@ use std::{
 use rustix::fs::{RenameFlags, renameat_with};
 
 use super::*;
-use crate::{Flow, PublishOptions, Traverse};
+use crate::{
+    PublishOptions,
+    traverse::{Entry, Flow, Traverse},
+};
 
 const SWAPS: usize = 200_000;
 
@@ -119,7 +122,7 @@ fn traverse(scene: &Scene, watch: &Watch) {
             &scene.root,
             &start,
             || {
-                |entry: &crate::Entry<'_>| {
+                |entry: &Entry<'_>| {
                     // What is being published beside its place is still empty.
                     let half = entry.name.to_string_lossy().starts_with(".stead-");
                     let mut content = String::new();

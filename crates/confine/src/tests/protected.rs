@@ -3,7 +3,10 @@
 use std::{ffi::OsStr, fs, os::unix::fs::symlink, process::Command};
 
 use super::*;
-use crate::{Flow, PublishOptions, Traverse};
+use crate::{
+    PublishOptions,
+    traverse::{Entry, Flow, Traverse},
+};
 
 /// A root that holds the daemon's state, its configuration, and a place where it may yet appear.
 fn scene() -> Scene {
@@ -24,13 +27,13 @@ fn scene() -> Scene {
     scene
 }
 
-fn walked(scene: &Scene) -> (Vec<String>, crate::Skipped) {
+fn walked(scene: &Scene) -> (Vec<String>, crate::traverse::Skipped) {
     let mut found = Vec::new();
     let report = Traverse::default()
         .run(
             &scene.root,
             &scene.path("."),
-            || |entry: &crate::Entry<'_>| entry.open().ok().map(|_| entry.path.to_owned()),
+            || |entry: &Entry<'_>| entry.open().ok().map(|_| entry.path.to_owned()),
             |path| {
                 found.push(path.to_str().unwrap().to_owned());
                 Flow::Continue
@@ -171,7 +174,7 @@ fn mounts_prepared() {
             assert_eq!(code("f"), "opened");
             let mut found = Vec::new();
             let start = vocab::path::parse(".", root.roots()).unwrap();
-            let visit = |entry: &crate::Entry<'_>| entry.open().ok().map(|_| entry.path.to_owned());
+            let visit = |entry: &Entry<'_>| entry.open().ok().map(|_| entry.path.to_owned());
             Traverse::default()
                 .run(
                     &root,

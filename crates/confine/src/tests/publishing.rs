@@ -10,7 +10,10 @@ use sha2::{Digest, Sha256};
 use vocab::outcome::Effect;
 
 use super::*;
-use crate::{ConfineError, Mode, PublishOptions, Published, Replace};
+use crate::{
+    ConfineError, PublishOptions,
+    publish::{Mode, Published, Replace},
+};
 
 fn publish(
     scene: &Scene,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::*;
-use crate::{ConfineError, FileId, sys};
+use crate::{ConfineError, dir::FileId, sys};
 
 const NAMES: [&str; 13] = [
     "d",

@@ -1,3 +1,5 @@
+//! Listeners of the hub: one that is behind, one that comes late. Runs are not here; `sessions` tells those.
+
 use stdx::clock::{Clock, Timestamp};
 use store::{Batch, NewSession, Options};
 use vocab::{fact::SessionFact, ids::SessionId};

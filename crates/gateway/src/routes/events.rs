@@ -10,7 +10,7 @@
 
 use api::problem::Problem;
 use bytes::Bytes;
-use daemon::hub::Subscription;
+use daemon::hub::{Cursor, Subscription};
 use futures_util::stream;
 use vocab::{fact::Event, outcome::Failure};
 
@@ -29,9 +29,9 @@ const RETRY_MS: u64 = 1_000;
 pub(super) async fn follow(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let after = Query::parse(&ask.query, &["after"])?.take("after");
     let cursor = match ask.header("last-event-id").map(str::to_owned).or(after) {
-        Some(text) => text.parse().map_err(|bad: store::BadCursor| {
-            Refused::new("invalid_query", bad.to_string()).at("after")
-        })?,
+        Some(text) => text
+            .parse::<Cursor>()
+            .map_err(|bad| Refused::new("invalid_query", bad.to_string()).at("after"))?,
         None => services.daemon.store.cursor().await.map_err(Failure::from)?,
     };
     let first = format!("retry: {RETRY_MS}\nid: {cursor}\n\n");

@@ -5,9 +5,11 @@ use api::{
     session::{CreateSession, SessionDetail, SessionPage, SessionRow},
     ui,
 };
-use sessions::sessions::Create;
+use sessions::{
+    rows::{self, Filter},
+    sessions::Create,
+};
 use stdx::clock::Timestamp;
-use store::Filter;
 use vocab::{limits, message::ModelRef};
 
 use crate::{
@@ -68,7 +70,7 @@ pub(super) async fn messages(services: &Services, ask: &Ask) -> Result<Reply, Re
     Reply::json(&messages.iter().map(ui::message).collect::<Vec<_>>())
 }
 
-fn row(stored: store::SessionRow) -> SessionRow {
+fn row(stored: rows::SessionRow) -> SessionRow {
     let time = |millis| Timestamp::from_millis(millis).to_string();
     let cwd = stored.place.cwd.unwrap_or_default();
     SessionRow {

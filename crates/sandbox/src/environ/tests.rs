@@ -1,3 +1,5 @@
+//! What of an environment passes to a child, and what never does.
+
 use super::*;
 
 fn pairs(list: &[(&str, &str)]) -> Vec<(OsString, OsString)> {

@@ -1,3 +1,5 @@
+//! Where the reading of an output ends, shown on pipes without a child.
+
 use rustix::{
     event::{EventfdFlags, eventfd},
     pipe::{PipeFlags, pipe_with},

@@ -1,3 +1,5 @@
+//! Which policies become plans. Nothing is started here.
+
 #![expect(clippy::disallowed_methods, reason = "the tests make the directories they need")]
 
 use std::fs;

@@ -12,12 +12,13 @@ use vocab::limits;
 
 use super::{RunError, Scope};
 use crate::{
-    Cancel, ExitReport, ExitStatus, Lifetime, OutputEnd, Plan, Survivor,
+    Cancel, Lifetime, Plan,
     environ::CALL_MARKER,
     output::{self, Ended, Reader},
     probe, proc_fs,
     proc_fs::Process,
     registry,
+    report::{ExitReport, ExitStatus, OutputEnd, Survivor},
     spawn::{self, Birth, Born, Step, Stillborn, Ties, Waited},
     tree::{self, Claim},
 };

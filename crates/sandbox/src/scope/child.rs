@@ -16,7 +16,8 @@ use stdx::proc_id::ProcId;
 
 use super::{RunError, Scope, call};
 use crate::{
-    ExitStatus, Lifetime, Plan, registry,
+    Lifetime, Plan, registry,
+    report::ExitStatus,
     spawn::{self, Ties},
     tree,
 };

@@ -1,9 +1,14 @@
+//! Real children: how they start, end, are killed, and what they leave behind.
+
 #![expect(clippy::disallowed_methods, reason = "the tests look at /proc and make directories")]
 
 use std::{fs, os::fd::OwnedFd, path::Path, sync::mpsc, time::Duration};
 
 use super::*;
-use crate::{Environment, ExitStatus, Host, Lifetime, OutputEnd, Policy, become_subreaper};
+use crate::{
+    Environment, Host, Lifetime, Policy, become_subreaper,
+    report::{ExitStatus, OutputEnd},
+};
 
 mod escape;
 

@@ -1,3 +1,5 @@
+//! Readers of a live run: late, slow, back at a position. No agent runs here.
+
 use vocab::{ids::MessageId, message::Usage};
 
 use super::*;

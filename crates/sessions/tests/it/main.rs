@@ -3,4 +3,6 @@
 #[cfg(test)]
 mod disk;
 #[cfg(test)]
+mod mend;
+#[cfg(test)]
 mod rig;

@@ -131,7 +131,6 @@ impl Rig {
         if let Some(aside) = opening.set_aside {
             return Err(format!("the database was set aside: {}", aside.problem));
         }
-        store.recover().await.map_err(|error| error.to_string())?;
         let actor =
             Arc::new(Actor { script: Scripted::new(script()), asked: Mutex::new(Vec::new()) });
         let sessions = Sessions::new(Parts {
@@ -144,6 +143,7 @@ impl Rig {
             settings: Settings { steps_max: 20 },
             scratch: self.below("scratch"),
         });
+        sessions.mend().await.map_err(|failure| failure.to_string())?;
         Ok(Awake { sessions, store, actor })
     }
 }

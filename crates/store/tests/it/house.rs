@@ -1,84 +1,18 @@
-//! Keeping house: recovery, deletion, retention, copies.
+//! Keeping house: deletion, retention, copies.
 
 use std::{os::unix::fs::PermissionsExt, time::Duration};
 
 use serde_json::json;
-use store::{Batch, Change, Options, Pruned, Recovered, Retention, Store, StoreError};
+use store::{Batch, Change, Options, Pruned, Retention, Store, StoreError};
 use vocab::{
-    message::{CallState, Part, RunEnd, RunState},
-    outcome::{Effect, Outcome},
+    message::RunState,
 };
 
-use crate::rig::{Rig, call, change, put, session, started, state, step_ended, text, user};
+use crate::rig::{Rig, change, session, started, state, step_ended, text, user};
 
 fn rows(rig: &Rig, table: &str) -> i64 {
     let conn = rusqlite::Connection::open(rig.path()).unwrap();
     conn.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
-}
-
-#[tokio::test]
-async fn a_start_ends_what_was_running_and_says_what_may_have_happened() {
-    let rig = Rig::new();
-    let store = rig.store();
-    let id = session(&store, "crashed").await;
-    let run = started(&store, &id).await;
-    let ended = CallState::Ended { outcome: Outcome::text("ok"), ordinal: 0 };
-    let half = Part::Text { text: "half a sen".into(), done: false };
-    let parts = [
-        text("whole"),
-        call("ended", ended.clone()),
-        call("started", CallState::Started),
-        call("approved", CallState::Approved),
-        call("requested", CallState::Requested),
-        half,
-    ];
-    for (idx, part) in parts.iter().enumerate() {
-        change(&store, &id, put(&run, idx, part.clone())).await.unwrap();
-    }
-    let waiting = session(&store, "parked").await;
-    let parked = started(&store, &waiting).await;
-    let blocked = call("asks", CallState::Blocked);
-    change(&store, &waiting, put(&parked, 0, blocked.clone())).await.unwrap();
-    change(&store, &waiting, state(&parked, RunState::Parked { blocks: vec![] })).await.unwrap();
-    drop(store);
-
-    let (store, opening) = rig.open();
-    assert!(opening.unclean);
-    let recovered = store.recover().await.unwrap();
-    assert_eq!(recovered.runs, 1);
-    let told: Vec<_> = recovered
-        .events
-        .iter()
-        .map(|event| (event.body["kind"].clone(), event.body["effect"].clone()))
-        .collect();
-    let none = serde_json::Value::Null;
-    assert_eq!(
-        told,
-        [
-            (json!("call_ended"), json!("indeterminate")),
-            (json!("call_ended"), json!("not_started")),
-            (json!("call_ended"), json!("not_started")),
-            (json!("run_ended"), none),
-        ]
-    );
-    let found = store.transcript(&id).await.unwrap();
-    assert_eq!(found.run.unwrap().state, RunState::Ended(RunEnd::Interrupted));
-    let parts = &found.messages[0].parts;
-    assert_eq!(parts[..2], [text("whole"), call("ended", ended)]);
-    assert_eq!(parts[5], text("half a sen"));
-    for (idx, effect) in [(2, Effect::Indeterminate), (3, Effect::NotStarted)] {
-        let Part::Call { state: CallState::Ended { outcome, ordinal }, .. } = &parts[idx] else {
-            panic!("{:?}", parts[idx]);
-        };
-        let failure = outcome.failure.as_ref().unwrap();
-        assert_eq!((failure.code.as_str(), failure.effect), ("interrupted", effect));
-        assert_eq!(usize::try_from(*ordinal).unwrap(), idx - 1);
-    }
-    assert_eq!(store.recover().await.unwrap(), Recovered::default());
-    let kept = store.transcript(&waiting).await.unwrap();
-    assert_eq!(kept.messages[0].parts, [blocked]);
-    assert_eq!(store.live_runs().await.unwrap().len(), 1);
-    started(&store, &id).await;
 }
 
 #[tokio::test]
@@ -120,9 +54,9 @@ async fn a_deletion_that_was_cut_off_is_finished_at_the_next_start() {
     conn.execute("UPDATE sessions SET deleted = 1", []).unwrap();
     drop(conn);
     let store = rig.store();
-    assert!(store.sessions(store::Filter::default()).await.unwrap().sessions.is_empty());
-    let recovered = store.recover().await.unwrap();
-    assert_eq!((recovered.deleted, recovered.events.len()), (1, 1));
+    assert!(store.sessions(store::rows::Filter::default()).await.unwrap().sessions.is_empty());
+    assert_eq!(store.finish_deletions().await.unwrap().len(), 1);
+    assert!(store.finish_deletions().await.unwrap().is_empty());
     assert_eq!(rows(&rig, "messages") + rows(&rig, "sessions"), 0);
 }
 

@@ -1,6 +1,9 @@
 //! Reading: pages, short forms, transcripts, cursors.
 
-use store::{Batch, Change, Cursor, Filter, NewSession, Phase, Resolved, Store, StoreError};
+use store::{
+    Batch, Change, Cursor, NewSession, Phase, Store, StoreError,
+    rows::{Filter, Place, Resolved},
+};
 use vocab::{
     fact::SessionFact,
     ids::SessionId,
@@ -51,7 +54,7 @@ async fn a_row_tells_everything_about_a_session() {
     let row = store.session_by_alias("chat-1").await.unwrap().unwrap();
     assert_eq!(row.run.unwrap().phase, Phase::Aborted);
     assert_eq!((row.title.as_str(), row.model, row.mode), ("Another", None, Mode::Auto));
-    assert_eq!(row.place, store::Place::default());
+    assert_eq!(row.place, Place::default());
     assert_eq!(store.session_by_alias("chat-2").await.unwrap(), None);
 }
 

@@ -1,3 +1,5 @@
+//! Artifacts are private, bounded, and gone when their place is closed.
+
 use super::*;
 use std::{io::Read, os::unix::fs::MetadataExt};
 

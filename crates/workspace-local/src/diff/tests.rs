@@ -1,3 +1,5 @@
+//! Patches, with git as the one who must be able to apply them.
+
 #![expect(clippy::disallowed_methods, reason = "git is the oracle here")]
 
 use super::*;

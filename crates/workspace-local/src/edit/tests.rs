@@ -1,3 +1,5 @@
+//! Replacing text in memory. Files are edited in `tools::tests::edit`.
+
 use super::*;
 use proptest::prelude::*;
 

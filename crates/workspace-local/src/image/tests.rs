@@ -1,3 +1,5 @@
+//! Pictures within and beyond what models take.
+
 use super::*;
 
 fn noise(width: u32, height: u32) -> DynamicImage {

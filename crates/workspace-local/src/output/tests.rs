@@ -1,3 +1,5 @@
+//! A command's output as it arrives in pieces, without a command.
+
 use super::*;
 use crate::truncate::Cut;
 use std::io::Read;

@@ -1,3 +1,5 @@
+//! The pool is bounded, refuses in time, and loses no thread.
+
 use super::*;
 use std::sync::mpsc::sync_channel;
 

@@ -1,3 +1,5 @@
+//! Pieces of a long text, read from a stream that drips.
+
 use super::*;
 
 const SMALL: Bounds = Bounds { lines: 4, bytes: 12 };

@@ -1,3 +1,5 @@
+//! What holds for a call of any tool: arguments, keys, cancelling.
+
 #![expect(clippy::disallowed_methods, reason = "tests arrange and look at real files")]
 
 use crate::bench::{Bench, details};

@@ -1,3 +1,5 @@
+//! Uploads and downloads that stall, break off or lie about their content.
+
 use crate::bench::Bench;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};

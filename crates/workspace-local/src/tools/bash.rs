@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use sandbox::{Cancel, ExitReport, ExitStatus, Lifetime, Plan, Policy, RunError, Scope};
+use sandbox::{
+    Cancel, Lifetime, Plan, Policy, RunError, Scope,
+    report::{ExitReport, ExitStatus},
+};
 use serde_json::{Map, Value, json};
 use vocab::{
     ids::RunId,

@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use confine::{Entry, Flow, Kind, Report, Root, Traverse};
+use confine::{
+    Kind, Root,
+    traverse::{Entry, Flow, Report, Traverse},
+};
 use serde_json::{Map, Value, json};
 use vocab::{
     limits::FIND_LIMIT_DEFAULT,

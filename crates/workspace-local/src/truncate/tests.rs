@@ -1,3 +1,5 @@
+//! Where a long text is cut.
+
 use super::*;
 
 const SMALL: Bounds = Bounds { lines: 3, bytes: 10 };

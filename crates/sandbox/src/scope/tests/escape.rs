@@ -37,7 +37,7 @@ fn a_background_child_that_keeps_the_pipe_is_a_survivor() {
     let pid = numbers(&output)[0];
     assert_eq!(report.output_end, OutputEnd::Silence);
     assert_eq!(report.status, ExitStatus::Exited(0));
-    let survivor = crate::Survivor { pid, command: "sleep 1000".into() };
+    let survivor = crate::report::Survivor { pid, command: "sleep 1000".into() };
     assert_eq!(report.survivors, vec![survivor]);
     assert_alive(pid);
     let killed = scope.end(PATIENCE);

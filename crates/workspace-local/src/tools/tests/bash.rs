@@ -1,3 +1,5 @@
+//! The `bash` tool over real shells.
+
 use crate::bench::{Bench, details};
 use serde_json::json;
 use stdx::proc_id::ProcId;

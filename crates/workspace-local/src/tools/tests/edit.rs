@@ -1,3 +1,5 @@
+//! The `edit` tool over real files.
+
 use crate::bench::{Bench, details};
 use serde_json::json;
 use vocab::limits::EDIT_FILE_BYTES_MAX;

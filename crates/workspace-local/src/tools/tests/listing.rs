@@ -1,3 +1,5 @@
+//! The `ls` and `find` tools over real directories.
+
 use crate::bench::{Bench, details};
 use serde_json::json;
 use std::os::unix::{ffi::OsStrExt, fs::symlink};

@@ -1,3 +1,5 @@
+//! The `read` tool over real files.
+
 use crate::bench::{Bench, details};
 use serde_json::json;
 use vocab::{

@@ -1,3 +1,5 @@
+//! The `grep` tool over real files.
+
 use crate::bench::{Bench, details};
 use serde_json::json;
 use vocab::limits::{GREP_HEAP_BYTES_MAX, GREP_LINE_CHARS_MAX};

@@ -1,3 +1,5 @@
+//! The `write` tool over real files.
+
 use crate::bench::{Bench, details};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
