@@ -38,7 +38,29 @@ pub trait Openings: Send + Sync {
 /// The open workspaces; the daemon owns them all, everybody else borrows.
 pub struct Workspaces {
     openings: Arc<dyn Openings>,
-    open: Mutex<BTreeMap<PathBuf, Box<dyn OwnedWorkspace>>>,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    places: BTreeMap<PathBuf, Opened>,
+    /// Places whose directory is another one now, kept until nobody works there any more.
+    left: Vec<Box<dyn OwnedWorkspace>>,
+}
+
+struct Opened {
+    owned: Box<dyn OwnedWorkspace>,
+    directory: Option<(u64, u64)>,
+}
+
+/// Tells which directory stands at a path. One that was removed and made again is another one.
+fn directory(path: &Path) -> Option<(u64, u64)> {
+    let found = rustix::fs::stat(path).ok()?;
+    Some((found.st_dev, found.st_ino))
+}
+
+fn idle(owned: &dyn OwnedWorkspace) -> bool {
+    Arc::strong_count(&owned.borrow()) <= 2
 }
 
 impl std::fmt::Debug for Workspaces {
@@ -51,7 +73,7 @@ impl Workspaces {
     /// Builds the registry; nothing is opened yet.
     #[must_use]
     pub fn new(openings: Arc<dyn Openings>) -> Self {
-        Self { openings, open: Mutex::new(BTreeMap::new()) }
+        Self { openings, open: Mutex::default() }
     }
 
     /// Finds a registered place by name.
@@ -73,40 +95,64 @@ impl Workspaces {
         })
     }
 
-    /// Borrows the workspace at a directory, opening it first if nobody did.
+    /// Borrows the workspace at a directory, opening it first if nobody did, or if another directory
+    /// stands there now.
     ///
     /// # Errors
     /// When it cannot be opened, or too many are open.
     pub async fn at(&self, path: &Path) -> Result<Arc<dyn Workspace>, Failure> {
         let mut open = self.open.lock().await;
-        if let Some(owned) = open.get(path) {
-            return Ok(owned.borrow());
-        }
-        if open.len() >= WORKSPACES_OPEN_MAX {
-            let idle = open.iter().find(|(_, owned)| Arc::strong_count(&owned.borrow()) <= 2);
-            let Some(path) = idle.map(|(path, _)| path.clone()) else {
-                let why = format!("{WORKSPACES_OPEN_MAX} workspaces are in use");
-                return Err(Failure::not_started("too_many_workspaces", why)
-                    .with_hint("end a run that works in another place"));
-            };
-            if let Some(owned) = open.remove(&path) {
-                owned.close().await;
+        let directory = directory(path);
+        if let Some(known) = open.places.get(path) {
+            if known.directory == directory && directory.is_some() {
+                return Ok(known.owned.borrow());
             }
         }
+        open.leave(path);
+        open.make_room().await?;
         let owned = self.openings.open_local(path.to_path_buf()).await?;
         let borrowed = owned.borrow();
-        open.insert(path.to_path_buf(), owned);
+        open.places.insert(path.to_path_buf(), Opened { owned, directory });
         Ok(borrowed)
     }
 
     /// Closes all of them.
     pub async fn close(&self) {
         let all = std::mem::take(&mut *self.open.lock().await);
-        for (_, owned) in all {
+        for owned in all.places.into_values().map(|opened| opened.owned).chain(all.left) {
             owned.close().await;
         }
     }
 }
 
-#[cfg(test)]
-mod tests;
+impl Open {
+    fn leave(&mut self, path: &Path) {
+        if let Some(opened) = self.places.remove(path) {
+            self.left.push(opened.owned);
+        }
+    }
+
+    /// Closes what nobody uses: all that was left, and one place more where there are too many.
+    async fn make_room(&mut self) -> Result<(), Failure> {
+        let (unused, used) =
+            std::mem::take(&mut self.left).into_iter().partition(|owned| idle(owned.as_ref()));
+        self.left = used;
+        let unused: Vec<Box<dyn OwnedWorkspace>> = unused;
+        for owned in unused {
+            owned.close().await;
+        }
+        if self.places.len() + self.left.len() < WORKSPACES_OPEN_MAX {
+            return Ok(());
+        }
+        let mut places = self.places.iter();
+        let unused = places.find(|(_, opened)| idle(opened.owned.as_ref()));
+        let Some(path) = unused.map(|(path, _)| path.clone()) else {
+            let why = format!("{WORKSPACES_OPEN_MAX} workspaces are in use");
+            return Err(Failure::not_started("too_many_runs", why));
+        };
+        if let Some(opened) = self.places.remove(&path) {
+            opened.owned.close().await;
+        }
+        Ok(())
+    }
+}
