@@ -19,7 +19,7 @@ use api::{
 use daemon::paths::Paths;
 use stdx::state_file;
 use vocab::{
-    limits::DAEMON_READY_MS_MAX,
+    limits::{DAEMON_READY_MS_MAX, HANDSHAKE_MS_MAX},
     outcome::{Effect, Failure},
 };
 
@@ -45,8 +45,12 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
     };
     let client = Client::new(Address::Socket(registration.socket.clone().into()));
     let hello = Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
-    let answer =
-        client.json::<_, Welcome>(Endpoint::Handshake, Target::default(), Some(&hello)).await;
+    let asked = client.json::<_, Welcome>(Endpoint::Handshake, Target::default(), Some(&hello));
+    // A daemon answers in a moment; what listens and stays silent must not hold up every client.
+    let limit = Duration::from_millis(HANDSHAKE_MS_MAX);
+    let Ok(answer) = tokio::time::timeout(limit, asked).await else {
+        return Err(silent(paths, &registration));
+    };
     match answer {
         Ok(welcome) if welcome.protocol != PROTOCOL => Err(other_protocol(&welcome)),
         Ok(welcome) if welcome.id != registration.id => Err(Failure::not_started(
@@ -178,6 +182,16 @@ fn with_log(paths: &Paths, failure: Failure) -> Failure {
         "see {} and {}",
         paths.log().display(),
         paths.logs().join("daemon.err").display()
+    ))
+}
+
+fn silent(paths: &Paths, registration: &Registration) -> Failure {
+    let (socket, seconds) = (&registration.socket, HANDSHAKE_MS_MAX / 1_000);
+    let message = format!("what listens at {socket} does not answer within {seconds} s");
+    Failure::not_started("daemon_unreachable", message).with_hint(format!(
+        "end the process (the last daemon had pid {}), or remove {}",
+        registration.pid,
+        paths.registration().display()
     ))
 }
 

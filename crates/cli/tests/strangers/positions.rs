@@ -38,19 +38,21 @@ pub(crate) fn plan(gate: &Path) -> Plan {
 }
 
 /// What one reader saw from the beginning, byte for byte.
-struct Recording {
-    bytes: Vec<u8>,
+pub(crate) struct Recording {
+    pub(crate) bytes: Vec<u8>,
     known: Reduced,
     stream: Stream,
     read: Events,
 }
 
 impl Recording {
-    async fn until(client: &Client, session: &str, enough: impl Fn(&Event) -> bool) -> Self {
+    /// Reads until the command that waits for the gate has said so.
+    pub(crate) async fn until_it_waits(client: &Client, session: &str) -> Self {
+        let waits = |event: &Event| event.data.contains("progress") && event.data.contains("waiting");
         let stream = Stream::open(client, session, None).await;
         let (bytes, read) = (Vec::new(), Events::default());
         let mut recording = Self { bytes, known: Reduced::default(), stream, read };
-        while !recording.more().await.expect("not over yet").iter().any(&enough) {}
+        while !recording.more().await.expect("not over yet").iter().any(waits) {}
         recording
     }
 
@@ -86,7 +88,13 @@ async fn hop(client: Client, session: String, mut dice: Dice) -> (Reduced, usize
 }
 
 /// Comes back after each of many random cuts of a recording; returns how many were told all anew.
-async fn come_back(client: &Client, session: &str, bytes: &[u8], expected: &str, dice: &mut Dice) -> usize {
+pub(crate) async fn come_back(
+    client: &Client,
+    session: &str,
+    bytes: &[u8],
+    expected: &str,
+    dice: &mut Dice,
+) -> usize {
     let mut anew = 0;
     for _ in 0..CUTS {
         let known = reduce(&bytes[..dice.below(bytes.len())]);
@@ -124,10 +132,9 @@ fn stranger_a_reader_that_comes_back_anywhere_has_the_same_message() {
             let client = place.client();
             let session = start(&place, dialect, "do everything").await;
             let hoppers: Vec<_> = (0..HOPPERS)
-                .map(|_| tokio::spawn(hop(client.clone(), session.clone(), Dice::new())))
+                .map(|_| tokio::spawn(hop(client.clone(), session.clone(), dice.fork())))
                 .collect();
-            let waits = |event: &Event| event.data.contains("progress") && event.data.contains("waiting");
-            let recording = Recording::until(&client, &session, waits).await;
+            let recording = Recording::until_it_waits(&client, &session).await;
             let mut back = Vec::new();
             for _ in 0..CUTS {
                 let known = reduce(&recording.bytes[..dice.below(recording.bytes.len())]);

@@ -60,6 +60,12 @@ impl Place {
         self.daemon = Some(self.home.serve().unwrap());
     }
 
+    /// Ends the daemon as a crash would and runs another one.
+    pub(crate) fn crash(&mut self) {
+        self.daemon.take().unwrap().crash();
+        self.daemon = Some(self.home.serve().unwrap());
+    }
+
     /// Returns where the daemon listens, and its credential.
     pub(crate) fn door(&self) -> (String, String) {
         let state = self.home.state();
@@ -97,8 +103,13 @@ pub(crate) fn within(story: impl Future<Output = ()>) {
     runtime.block_on(async { tokio::time::timeout(WITHIN, story).await.expect("in time") });
 }
 
-/// Starts a run in the home's directory and returns its session.
+/// Starts a run that asks nobody, in the home's directory, and returns its session.
 pub(crate) async fn start(place: &Place, provider: &str, prompt: &str) -> String {
+    start_in(place, provider, prompt, Mode::Auto).await
+}
+
+/// Starts a run whose questions somebody answers, and returns its session.
+pub(crate) async fn start_in(place: &Place, provider: &str, prompt: &str, mode: Mode) -> String {
     let message = RunMessage {
         id: None,
         role: Role::User,
@@ -110,7 +121,8 @@ pub(crate) async fn start(place: &Place, provider: &str, prompt: &str) -> String
         provider_id: Some(provider.to_owned()),
         model_id: Some("stand-in".to_owned()),
         cwd: Some(place.home.work().display().to_string()),
-        mode: Some(Mode::Auto),
+        mode: Some(mode),
+        interactive: Some(true),
         ..RunRequest::default()
     };
     let client = place.client();
