@@ -103,10 +103,9 @@ impl Workspaces {
     pub async fn at(&self, path: &Path) -> Result<Arc<dyn Workspace>, Failure> {
         let mut open = self.open.lock().await;
         let directory = directory(path);
-        if let Some(known) = open.places.get(path) {
-            if known.directory == directory && directory.is_some() {
-                return Ok(known.owned.borrow());
-            }
+        let known = open.places.get(path).filter(|known| known.directory == directory);
+        if let (Some(known), Some(_)) = (known, directory) {
+            return Ok(known.owned.borrow());
         }
         open.leave(path);
         open.make_room().await?;
