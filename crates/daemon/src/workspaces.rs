@@ -1,13 +1,13 @@
 //! Registered places and the open ones among them. How a kind is opened is the composer's business.
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use futures_util::future::BoxFuture;
-use tokio::sync::Mutex;
+use tokio::sync::OnceCell;
 use vocab::{limits::WORKSPACES_OPEN_MAX, outcome::Failure};
 use workspace::source::{OwnedWorkspace, Workspace};
 
@@ -38,29 +38,50 @@ pub trait Openings: Send + Sync {
 /// The open workspaces; the daemon owns them all, everybody else borrows.
 pub struct Workspaces {
     openings: Arc<dyn Openings>,
-    open: Mutex<Open>,
+    open: Mutex<HashMap<Directory, Arc<Slot>>>,
 }
 
+/// Which directory is meant, whatever its name. One that was removed and made again is another one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Directory {
+    Found { dev: u64, ino: u64 },
+    /// Nothing stands there; opening it says why.
+    Missing(PathBuf),
+}
+
+/// A place that is open, or is being opened by whoever came first.
 #[derive(Default)]
-struct Open {
-    places: BTreeMap<PathBuf, Opened>,
-    /// Places whose directory is another one now, kept until nobody works there any more.
-    left: Vec<Box<dyn OwnedWorkspace>>,
+struct Slot {
+    owned: OnceCell<Box<dyn OwnedWorkspace>>,
+    used: Arc<()>,
 }
 
-struct Opened {
-    owned: Box<dyn OwnedWorkspace>,
-    directory: Option<(u64, u64)>,
+impl Slot {
+    /// Tells whether nobody borrows it and nobody is about to.
+    fn is_idle(slot: &Arc<Self>) -> bool {
+        Arc::strong_count(slot) == 1 && Arc::strong_count(&slot.used) == 1
+    }
 }
 
-/// Tells which directory stands at a path. One that was removed and made again is another one.
-fn directory(path: &Path) -> Option<(u64, u64)> {
-    let found = rustix::fs::stat(path).ok()?;
-    Some((found.st_dev, found.st_ino))
+/// A borrowed workspace. The place stays open while somebody holds one.
+#[derive(Clone)]
+pub struct Lease {
+    workspace: Arc<dyn Workspace>,
+    _used: Arc<()>,
 }
 
-fn idle(owned: &dyn OwnedWorkspace) -> bool {
-    Arc::strong_count(&owned.borrow()) <= 2
+impl Lease {
+    /// Returns the workspace.
+    #[must_use]
+    pub fn workspace(&self) -> Arc<dyn Workspace> {
+        Arc::clone(&self.workspace)
+    }
+}
+
+impl std::fmt::Debug for Lease {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lease").finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Workspaces {
@@ -95,63 +116,78 @@ impl Workspaces {
         })
     }
 
-    /// Borrows the workspace at a directory, opening it first if nobody did, or if another directory
-    /// stands there now.
+    /// Borrows the workspace at a directory, opening it first if nobody did. Two names of one directory
+    /// are one place. Opening one holds up nobody who wants another.
     ///
     /// # Errors
     /// When it cannot be opened, or too many are open.
-    pub async fn at(&self, path: &Path) -> Result<Arc<dyn Workspace>, Failure> {
-        let mut open = self.open.lock().await;
-        let directory = directory(path);
-        let known = open.places.get(path).filter(|known| known.directory == directory);
-        if let (Some(known), Some(_)) = (known, directory) {
-            return Ok(known.owned.borrow());
+    pub async fn at(&self, path: &Path) -> Result<Lease, Failure> {
+        let directory = directory(path).await;
+        let slot = self.slot(&directory)?;
+        let opened = slot.owned.get_or_try_init(|| self.openings.open_local(path.to_path_buf())).await;
+        match opened {
+            Ok(owned) => Ok(Lease { workspace: owned.borrow(), _used: Arc::clone(&slot.used) }),
+            Err(failure) => {
+                // What could not be opened is nobody's place.
+                let mut open = self.lock();
+                if open.get(&directory).is_some_and(|known| !known.owned.initialized()) {
+                    open.remove(&directory);
+                }
+                Err(failure)
+            }
         }
-        open.leave(path);
-        open.make_room().await?;
-        let owned = self.openings.open_local(path.to_path_buf()).await?;
-        let borrowed = owned.borrow();
-        open.places.insert(path.to_path_buf(), Opened { owned, directory });
-        Ok(borrowed)
     }
 
     /// Closes all of them.
     pub async fn close(&self) {
-        let all = std::mem::take(&mut *self.open.lock().await);
-        for owned in all.places.into_values().map(|opened| opened.owned).chain(all.left) {
-            owned.close().await;
-        }
-    }
-}
-
-impl Open {
-    fn leave(&mut self, path: &Path) {
-        if let Some(opened) = self.places.remove(path) {
-            self.left.push(opened.owned);
+        let all = std::mem::take(&mut *self.lock());
+        for slot in all.into_values() {
+            close_slot(slot).await;
         }
     }
 
-    /// Closes what nobody uses: all that was left, and one place more where there are too many.
-    async fn make_room(&mut self) -> Result<(), Failure> {
-        let (unused, used) =
-            std::mem::take(&mut self.left).into_iter().partition(|owned| idle(owned.as_ref()));
-        self.left = used;
-        let unused: Vec<Box<dyn OwnedWorkspace>> = unused;
-        for owned in unused {
-            owned.close().await;
+    fn slot(&self, directory: &Directory) -> Result<Arc<Slot>, Failure> {
+        let mut open = self.lock();
+        if let Some(slot) = open.get(directory) {
+            return Ok(Arc::clone(slot));
         }
-        if self.places.len() + self.left.len() < WORKSPACES_OPEN_MAX {
-            return Ok(());
+        if open.len() >= WORKSPACES_OPEN_MAX {
+            let idle = open.iter().find(|(_, slot)| Slot::is_idle(slot));
+            let Some(unused) = idle.map(|(directory, _)| directory.clone()) else {
+                let why = format!("{WORKSPACES_OPEN_MAX} workspaces are in use");
+                return Err(Failure::not_started("too_many_workspaces", why));
+            };
+            if let Some(slot) = open.remove(&unused) {
+                tokio::spawn(close_slot(slot));
+            }
         }
-        let mut places = self.places.iter();
-        let unused = places.find(|(_, opened)| idle(opened.owned.as_ref()));
-        let Some(path) = unused.map(|(path, _)| path.clone()) else {
-            let why = format!("{WORKSPACES_OPEN_MAX} workspaces are in use");
-            return Err(Failure::not_started("too_many_runs", why));
-        };
-        if let Some(opened) = self.places.remove(&path) {
-            opened.owned.close().await;
-        }
-        Ok(())
+        let slot = Arc::new(Slot::default());
+        open.insert(directory.clone(), Arc::clone(&slot));
+        Ok(slot)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Directory, Arc<Slot>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+async fn directory(path: &Path) -> Directory {
+    let path = path.to_path_buf();
+    // A hung mount holds up a thread of its own, not the runtime.
+    let found = tokio::task::spawn_blocking(move || (rustix::fs::stat(&path), path)).await;
+    match found {
+        Ok((Ok(found), _)) => Directory::Found { dev: found.st_dev, ino: found.st_ino },
+        Ok((Err(_), path)) => Directory::Missing(path),
+        Err(_) => Directory::Missing(PathBuf::new()),
+    }
+}
+
+async fn close_slot(slot: Arc<Slot>) {
+    // Somebody who is opening it still holds it; then it ends with the process.
+    if let Some(owned) = Arc::into_inner(slot).and_then(|slot| slot.owned.into_inner()) {
+        owned.close().await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

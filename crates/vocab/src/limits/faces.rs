@@ -83,4 +83,7 @@ limits! { FACES:
     PRUNE_EVERY_MS: u64 = 3_600_000, "milliseconds",
         "how often old facts are pruned; they age in days",
         "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
+    HANDSHAKE_MS_MAX: u64 = 5_000, "milliseconds",
+        "how long a client waits for a daemon's first answer, which takes a busy one a few",
+        "cli::what_never_answers_is_given_up_on";
 }
