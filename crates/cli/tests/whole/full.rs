@@ -195,10 +195,15 @@ async fn inside_a_root_without_room() {
     stored.close().await;
     for (_, tool, state) in calls(&messages).into_iter().filter(|(_, tool, _)| tool != "bash") {
         let failure = outcome(&state).unwrap().failure.clone().unwrap();
-        assert_eq!((failure.code.as_str(), failure.effect), ("no_space", Effect::NotStarted), "{tool}");
+        assert_eq!(
+            (failure.code.as_str(), failure.effect),
+            ("no_space", Effect::NotStarted),
+            "{tool}"
+        );
     }
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "one\n");
-    let mut names: Vec<_> = fs::read_dir(&root).unwrap().flatten().map(|one| one.file_name()).collect();
+    let mut names: Vec<_> =
+        fs::read_dir(&root).unwrap().flatten().map(|one| one.file_name()).collect();
     names.retain(|name| name != "ran.txt");
     names.sort();
     assert_eq!(names, ["a.txt", "filler"]);

@@ -5,12 +5,7 @@
 
 use std::fs;
 
-use api::{
-    agent::Done,
-    client::Target,
-    daemon::Registration,
-    routes::Endpoint,
-};
+use api::{agent::Done, client::Target, daemon::Registration, routes::Endpoint};
 use serde_json::{Value, json};
 use testkit::model_server::{ModelServer, Plan};
 use vocab::{
@@ -135,7 +130,10 @@ impl Played {
         assert_eq!(said(all, "go"), 1, "{what}: what the user said is lost");
         let state = stored.state(run).await;
         let ended = matches!(state, RunState::Ended(_));
-        assert!(ended && (!self.heard.finished() || Some(&state) == self.heard.finish.as_ref()), "{what}: {state:?}");
+        assert!(
+            ended && (!self.heard.finished() || Some(&state) == self.heard.finish.as_ref()),
+            "{what}: {state:?}"
+        );
         for (call, text) in &self.heard.outputs {
             self.stored_outcome(all, call, text);
         }
@@ -171,7 +169,8 @@ impl Played {
         let what = &self.what;
         let read = |name: &str| fs::read(self.home.state().join(name)).ok();
         if let Some(bytes) = read("daemon.json") {
-            serde_json::from_slice::<Registration>(&bytes).unwrap_or_else(|e| panic!("{what}: {e}"));
+            serde_json::from_slice::<Registration>(&bytes)
+                .unwrap_or_else(|e| panic!("{what}: {e}"));
         }
         if let Some(bytes) = read("daemon.credential") {
             assert_eq!(bytes.len(), 64, "{what}");

@@ -60,9 +60,6 @@ limits! { FACES:
     DAEMON_READY_MS_MAX: u64 = 15_000, "milliseconds",
         "how long a starter waits for the daemon it started, database check included",
         "cli::a_daemon_that_never_gets_ready_is_reported";
-    HANDSHAKE_MS_MAX: u64 = 5_000, "milliseconds",
-        "how long a client waits for a daemon's first answer, which takes a busy one a few",
-        "cli::what_never_answers_is_given_up_on";
     OPEN_FILES: u64 = 8_192, "files",
         "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
         "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
