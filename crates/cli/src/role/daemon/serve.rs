@@ -9,7 +9,7 @@ use daemon::{
 };
 use gateway::listen::{Doors, Server, Shutdown, connection::Bounds};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::filter::LevelFilter;
 use vocab::{
     limits::{DRAIN_MS_MAX, OPEN_FILES, PRUNE_EVERY_MS, RUNTIME_THREADS},
@@ -72,6 +72,9 @@ fn raise_file_limit() {
 }
 
 async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
+    // First of all: from here on a signal means a drain, also one that comes in the moment of getting
+    // ready.
+    let signals = Signals::install()?;
     let credential = single::credential(&paths)?;
     let composed = compose::compose(&paths, &credential).await?;
     let shutdown = Shutdown::new();
@@ -95,32 +98,48 @@ async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::R
     } else {
         print::err(&format!("stead: ready, {} and {}\n", registration.socket, registration.url));
     }
-    wait_for_end(&composed).await?;
+    wait_for_end(&composed, signals).await;
     tracing::info!("draining");
     shutdown.close();
     // Registered no longer: new clients start a new daemon as soon as the lock is free.
-    claim.withdraw()?;
+    // Whether that works or not, nothing may be left running.
+    let withdrawn = claim.withdraw();
     for given_up in composed.daemon.drain().await {
         tracing::warn!(given_up, "the drain left something behind");
     }
     let cut = server.drain(Duration::from_millis(DRAIN_MS_MAX)).await;
     tracing::info!(cut, "stopped");
     drop(claim);
+    withdrawn?;
     Ok(ExitCode::from(exit::OK))
 }
 
-async fn wait_for_end(composed: &Composed) -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    // A closed terminal does not end a daemon in the background, and does end one in the foreground.
-    let mut hangup = signal(SignalKind::hangup())?;
+/// The signals that end a daemon.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    /// A closed terminal does not end a daemon in the background, and does end one in the foreground.
+    hangup: Signal,
+}
+
+impl Signals {
+    fn install() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+}
+
+async fn wait_for_end(composed: &Composed, mut signals: Signals) {
     let mut prune = tokio::time::interval(Duration::from_millis(PRUNE_EVERY_MS));
     loop {
         tokio::select! {
-            _ = terminate.recv() => return Ok(()),
-            _ = interrupt.recv() => return Ok(()),
-            _ = hangup.recv() => return Ok(()),
-            () = composed.stop.cancelled() => return Ok(()),
+            _ = signals.terminate.recv() => return,
+            _ = signals.interrupt.recv() => return,
+            _ = signals.hangup.recv() => return,
+            () = composed.stop.cancelled() => return,
             _ = prune.tick() => {
                 if let Err(error) = composed.daemon.store.prune(store::Retention::default()).await {
                     tracing::warn!(code = error.code(), "old facts could not be pruned");
