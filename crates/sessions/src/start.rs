@@ -19,7 +19,7 @@ use vocab::{
     limits::IDEMPOTENCY_KEY_BYTES_MAX,
     live::{Chunk, Log},
     message::{Message, Mode, Part, Role, Run, RunState},
-    outcome::Failure,
+    outcome::{Effect, Failure},
 };
 use workspace::source::{ToolSource, Workspace};
 
@@ -102,15 +102,24 @@ impl Sessions {
             let chosen = self.models.choose(&wanted, &start.keys).await?;
             let begun = Begun::new(self, session, row, &start, &chosen)?;
             let workspace = self.open(begun.cwd()).await?;
-            let batch = self.batch_of(&begun, &start, &scope);
-            let appended = self.store.append(batch).await?;
-            self.remember_keys(&begun.run.id, start.keys);
-            let transcript = self.transcript_of(&begun).await?;
-            let started =
-                Started { session: begun.session, run: begun.run.id, message: begun.run.message };
-            self.launch(&mut reservation, transcript, chosen, workspace)(reservation);
-            self.hub.tell(appended.events);
-            Ok(started)
+            // From here on whoever asked may go away: what is stored is set to work all the same, and
+            // is there for the same request when it comes again.
+            let sessions = Arc::clone(self);
+            let begin = tokio::spawn(async move {
+                let batch = sessions.batch_of(&begun, &start, &scope);
+                let appended = sessions.store.append(batch).await?;
+                sessions.remember_keys(&begun.run.id, start.keys);
+                let transcript = sessions.transcript_of(&begun).await?;
+                let Run { id: run, message, .. } = begun.run;
+                let started = Started { session: begun.session, run, message };
+                sessions.launch(&mut reservation, transcript, chosen, workspace)(reservation);
+                sessions.hub.tell(appended.events);
+                Ok(started)
+            });
+            begin.await.unwrap_or_else(|_broken| {
+                let why = "the start of the run broke off";
+                Err(Failure::new("failed", Effect::Indeterminate, why))
+            })
         })
     }
 
