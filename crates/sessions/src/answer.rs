@@ -12,7 +12,7 @@ use vocab::{
     outcome::Failure,
 };
 
-use crate::{models::Keys, resume::all_answered, sessions::Sessions};
+use crate::{models::Keys, resume::all_answered, sessions::Sessions, start::broke_off};
 
 /// What an answer led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +35,22 @@ impl Sessions {
         block: &'a BlockId,
         given: (Answer, Keys),
     ) -> BoxFuture<'a, Result<Answered, Failure>> {
+        let (sessions, session, block) = (Arc::clone(self), session.clone(), block.clone());
         Box::pin(async move {
             caller.hand()?;
+            // Whoever asked may go away: an answer that is stored is acted on all the same.
+            let taken = tokio::spawn(async move { sessions.take(&session, &block, given).await });
+            taken.await.unwrap_or_else(|_broken| Err(broke_off("taking the answer")))
+        })
+    }
+
+    fn take<'a>(
+        self: &'a Arc<Self>,
+        session: &'a SessionId,
+        block: &'a BlockId,
+        given: (Answer, Keys),
+    ) -> BoxFuture<'a, Result<Answered, Failure>> {
+        Box::pin(async move {
             let (answer, keys) = given;
             self.row(session).await?;
             if let Some(working) = self.runs.settled(session).await {

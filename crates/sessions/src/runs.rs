@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use vocab::{
     ids::SessionId,
     limits::RUNS_LIVE_MAX,
+    message::RunState,
     outcome::{Effect, Failure},
 };
 
@@ -137,11 +138,14 @@ impl Runs {
         }
     }
 
-    /// Tells every live run to stop; returns how many slots are taken.
+    /// Tells every run at work to stop; one that just parked waits through the end of the daemon. Returns
+    /// how many slots are taken.
     fn stop_all(&self) -> usize {
         let slots = self.lock();
         for slot in slots.taken.values() {
-            if let Slot::Live(run) = slot {
+            if let Slot::Live(run) = slot
+                && !matches!(run.pen.transcript().run.state, RunState::Parked { .. })
+            {
                 run.cancel.cancel();
             }
         }

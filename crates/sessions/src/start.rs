@@ -22,7 +22,7 @@ use vocab::{
     limits::IDEMPOTENCY_KEY_BYTES_MAX,
     live::{Chunk, Log},
     message::{Message, Mode, Part, Role, Run, RunState},
-    outcome::Failure,
+    outcome::{Effect, Failure},
 };
 use workspace::source::ToolSource;
 
@@ -106,22 +106,27 @@ impl Sessions {
             let begun = Begun::new(self, caller, (session, row), &start, &chosen)?;
             let lease = self.open(begun.cwd()).await?;
             let transcript = self.transcript_of(&begun).await?;
-            // From here on nothing can fail any more that would leave a stored run without its task.
-            let batch = self.batch_of(&begun, &start, &scope);
-            let appended = match self.store.append(batch).await {
-                Ok(appended) => appended,
-                // The same request came twice at once, and the other one won.
-                Err(error) => match self.started_before(&scope, &start).await? {
-                    Some(known) => return Ok(known),
-                    None => return Err(error.into()),
-                },
-            };
-            self.remember_keys(&begun.run.id, start.keys);
-            let started =
-                Started { session: begun.session, run: begun.run.id, message: begun.run.message };
-            self.launch(&mut reservation, transcript, chosen, lease)(reservation);
-            self.hub.tell(appended.events);
-            Ok(started)
+            // From here on whoever asked may go away: what is stored is set to work all the same, and
+            // is there for the same request when it comes again.
+            let sessions = Arc::clone(self);
+            let begin = tokio::spawn(async move {
+                let batch = sessions.batch_of(&begun, &start, &scope);
+                let appended = match sessions.store.append(batch).await {
+                    Ok(appended) => appended,
+                    // The same request came twice at once, and the other one won.
+                    Err(error) => match sessions.started_before(&scope, &start).await? {
+                        Some(known) => return Ok(known),
+                        None => return Err(error.into()),
+                    },
+                };
+                sessions.remember_keys(&begun.run.id, start.keys);
+                let Run { id: run, message, .. } = begun.run;
+                let started = Started { session: begun.session, run, message };
+                sessions.launch(&mut reservation, transcript, chosen, lease)(reservation);
+                sessions.hub.tell(appended.events);
+                Ok(started)
+            });
+            begin.await.unwrap_or_else(|_broken| Err(broke_off("the start of the run")))
         })
     }
 
@@ -370,6 +375,11 @@ fn scope_of(caller: &Caller) -> String {
         CallerKind::Agent(None) => "run/agent".to_owned(),
         CallerKind::Page(origin) => format!("run/page/{origin}"),
     }
+}
+
+/// A step of ours met a bug while it stored something.
+pub(crate) fn broke_off(what: &str) -> Failure {
+    Failure::new("internal", Effect::Indeterminate, format!("{what} broke off"))
 }
 
 fn parked_failure(session: &SessionId) -> Failure {

@@ -23,8 +23,11 @@ impl Sessions {
         if let Some(run) = self.runs.settled(session).await {
             run.cancel.cancel();
             // A run that does not end in time was told to; its end comes as a fact.
-            tokio::time::timeout(limit, run.over()).await.ok();
-            return Ok(());
+            let over = tokio::time::timeout(limit, run.over()).await.is_ok();
+            let parked = matches!(run.pen.transcript().run.state, RunState::Parked { .. });
+            if !over || !parked {
+                return Ok(());
+            }
         }
         self.row(session).await?;
         let _reservation = self.runs.reserve(session)?;
