@@ -192,7 +192,7 @@ async fn a_parked_run_can_be_stopped() {
     assert_eq!(words::state(&rig.drive().await), "parked");
     rig.cancel.cancel();
     assert_eq!(rig.drive().await, RunState::Ended(RunEnd::Aborted));
-    assert_eq!(rig.ends(), ["c1 aborted/not_started#0"]);
+    assert_eq!(rig.ends(), ["c1 unanswered/not_started#0"]);
     // And what is over stays so.
     assert_eq!(rig.drive().await, RunState::Ended(RunEnd::Aborted));
 }
