@@ -13,7 +13,7 @@ use std::{
 
 use api::{
     client::{Address, Client, ClientError, Target},
-    daemon::{Hello, Registration, Welcome},
+    daemon::{Hello, Registration, Status, Welcome},
     routes::{Endpoint, PROTOCOL},
 };
 use daemon::paths::Paths;
@@ -63,6 +63,13 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
         )
         .with_hint(format!("stop it, or remove {}", paths.registration().display()))),
     }
+}
+
+/// Returns the pid of a daemon that answers at our socket without being registered in our state.
+pub(crate) async fn unregistered(paths: &Paths) -> Option<u32> {
+    let client = Client::new(Address::Socket(paths.socket()));
+    let asked = client.json::<(), Status>(Endpoint::DaemonStatus, Target::default(), None).await;
+    asked.ok().map(|status| status.pid)
 }
 
 /// Returns a client of the daemon, which is started first where there is none.

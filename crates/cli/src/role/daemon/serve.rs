@@ -9,6 +9,7 @@ use daemon::{
 };
 use gateway::listen::{Doors, Server, Shutdown, connection::Bounds};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use stdx::state_file;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::LevelFilter;
 use vocab::{
@@ -98,6 +99,9 @@ async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::R
     wait_for_end(&composed).await?;
     tracing::info!("draining");
     shutdown.close();
+    if matches!(state_file::size(&paths.registration()), Ok(None)) {
+        tracing::warn!("the registration is gone: the state directory was removed meanwhile");
+    }
     // Registered no longer: new clients start a new daemon as soon as the lock is free.
     claim.withdraw()?;
     for given_up in composed.daemon.drain().await {
