@@ -6,11 +6,10 @@ use std::{collections::BTreeMap, io, time::Duration};
 
 use api::{
     agent::{AbortRequest, AnswerRequest, Done, RunRequest},
-    client::{Client, ClientError, Target},
+    client::{Client, Target},
     routes::Endpoint,
     session::SessionDetail,
 };
-use futures_util::future::BoxFuture;
 use serde_json::Value;
 use stdx::clock::Clock;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -22,7 +21,7 @@ use vocab::{
 
 use super::{
     ask::{self, Said},
-    follow::{Body, Follower, Opener, Told},
+    follow::{Begin, Follower, Told},
     show::Show,
 };
 use crate::print::{self, words};
@@ -54,33 +53,9 @@ pub(crate) struct Driver<'a> {
 /// Keys of providers, for an answer as for a request.
 type Keys = BTreeMap<String, String>;
 
-/// Asks for a run, and for its stream once its session is known.
-struct Begin<'a> {
-    client: &'a Client,
-    request: &'a RunRequest,
-}
-
-impl Opener for Begin<'_> {
-    fn open<'a>(
-        &'a self,
-        session: &'a str,
-        after: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Option<Box<dyn Body>>, ClientError>> {
-        if !session.is_empty() {
-            return self.client.open(session, after);
-        }
-        Box::pin(async move {
-            let target = Target::default();
-            let sent = self.client.events(Endpoint::AgentRun, target, Some(self.request), None);
-            Ok(Some(Box::new(sent.await?.into_body()) as Box<dyn Body>))
-        })
-    }
-}
-
 fn interrupts() -> Result<Signal, Failure> {
-    signal(SignalKind::interrupt()).map_err(|error| {
-        Failure::not_started("failed", format!("Ctrl-C cannot be heard: {error}"))
-    })
+    signal(SignalKind::interrupt())
+        .map_err(|error| Failure::not_started("failed", format!("Ctrl-C cannot be heard: {error}")))
 }
 
 /// Tells whether a question waits for its answer.
@@ -246,6 +221,7 @@ impl<'a> Driver<'a> {
                 "go on: stead run -s {short} \"…\"\nlook: stead sessions show {short}"
             )));
         }
+        self.show.notice("stead: stopping; Ctrl-C once more leaves it");
         let (client, request) =
             (self.client.clone(), AbortRequest { session_id: session.to_owned() });
         // The stream tells the end; an abort that fails leaves the second Ctrl-C.

@@ -6,6 +6,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use api::{
+    agent::RunRequest,
     client::{Client, ClientError, Target},
     routes::Endpoint,
 };
@@ -177,7 +178,7 @@ impl<'a> Follower<'a> {
         if self.session.is_empty() {
             // Of several attempts one may have been heard.
             let message = format!("the run could not be begun: {}", why.message);
-            return Failure::new(why.code.clone(), Effect::Indeterminate, message)
+            return Failure::new(&why.code, Effect::Indeterminate, message)
                 .with_hint("look whether it began: stead sessions list");
         }
         let message = format!("the stream of the run broke and did not come back: {}", why.message);
@@ -227,6 +228,32 @@ impl Opener for Client {
             // 204: nothing is live.
             Ok((response.status().as_u16() != 204)
                 .then(|| Box::new(response.into_body()) as Box<dyn Body>))
+        })
+    }
+}
+
+/// Asks for a run, and for its stream once its session is known.
+#[derive(Debug)]
+pub(crate) struct Begin<'a> {
+    /// The daemon.
+    pub(crate) client: &'a Client,
+    /// What is asked; its idempotency key makes a second request the same one.
+    pub(crate) request: &'a RunRequest,
+}
+
+impl Opener for Begin<'_> {
+    fn open<'a>(
+        &'a self,
+        session: &'a str,
+        after: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn Body>>, ClientError>> {
+        if !session.is_empty() {
+            return self.client.open(session, after);
+        }
+        Box::pin(async move {
+            let target = Target::default();
+            let sent = self.client.events(Endpoint::AgentRun, target, Some(self.request), None);
+            Ok(Some(Box::new(sent.await?.into_body()) as Box<dyn Body>))
         })
     }
 }

@@ -31,7 +31,12 @@ enum To {
 impl Show {
     /// Shows it to a person.
     pub(crate) fn person(look: Look, thinking: bool) -> Self {
-        Self { to: To::Person(Box::new(Teller::new(look, thinking))), look, live_line: false, silent: false }
+        Self {
+            to: To::Person(Box::new(Teller::new(look, thinking))),
+            look,
+            live_line: false,
+            silent: false,
+        }
     }
 
     /// Prints every chunk as a line of JSON.
@@ -74,6 +79,14 @@ impl Show {
                 self.print(pieces)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Tells a person at the terminal a line that is no part of the run.
+    pub(crate) fn notice(&mut self, line: &str) {
+        if self.look.err.terminal && !self.is_json() {
+            self.clear_live_line();
+            print::err(&format!("\n{line}\n"));
         }
     }
 

@@ -117,7 +117,7 @@ async fn a_silent_stream_counts_as_broken() {
 async fn a_run_is_asked_for_again_until_its_first_frame() {
     let plan = Plan::default();
     let refused = |code: &str| {
-        let failure = Failure::not_started(code.to_owned(), "not now");
+        let failure = Failure::not_started(code, "not now");
         Err(ClientError::Problem(Box::new(failure.into())))
     };
     let answers = [
