@@ -254,14 +254,11 @@ async fn due(at: Option<Instant>) {
 }
 
 fn cut() -> ProviderFailure {
-    ProviderFailure {
-        failure: Failure::new(
-            "answer_cut",
-            Effect::Indeterminate,
-            "the model's answer ended without saying so",
-        ),
-        retry: Retry::Backoff,
-    }
+    ProviderFailure::fatal(
+        "answer_cut",
+        Effect::Indeterminate,
+        "the model's answer ended without saying so",
+    )
 }
 
 fn too_long() -> ProviderFailure {
