@@ -8,6 +8,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use provider::seam::SharedProvider;
 use stdx::clock::Clock;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 use vocab::{
     fact::RunFact,
     ids::{BlockId, MessageId},
@@ -90,17 +91,22 @@ impl Default for Settings {
 /// once: the failure is returned as its end although nobody could store it.
 #[must_use]
 pub fn drive(work: Loop) -> BoxFuture<'static, RunState> {
-    Box::pin(async move {
-        let stopped = match AssertUnwindSafe(work.turn()).catch_unwind().await {
+    let span = {
+        let transcript = work.pen.transcript();
+        // Of the highest level, so that its ids stand on every line whatever the log's level is.
+        tracing::error_span!("run", session = %transcript.session, run = %transcript.run.id)
+    };
+    let driven = async move {
+        match AssertUnwindSafe(work.turn()).catch_unwind().await {
             Ok(Ok(state)) => return state,
             Ok(Err(failure)) => {
-                tracing::error!(code = failure.code, "a run stopped: {failure}");
+                tracing::error!(code = failure.code, effect = %failure.effect, "a run stopped");
                 work.end_left_running().await;
                 return RunState::Ended(RunEnd::Failed { failure });
             }
-            Err(panic) => panic,
-        };
-        tracing::error!("a run met a bug: {}", panic_text(stopped.as_ref()));
+            // What it says may quote a payload; where it was, the panic hook has told.
+            Err(_) => tracing::error!(code = "internal", "a run met a bug"),
+        }
         let failure = Failure::new("internal", Effect::Indeterminate, "the run met a bug of ours")
             .with_hint("the daemon's log says where");
         let end = RunEnd::Failed { failure };
@@ -110,7 +116,8 @@ pub fn drive(work: Loop) -> BoxFuture<'static, RunState> {
             Ok(Err(failure)) => RunState::Ended(RunEnd::Failed { failure }),
             Err(_) => RunState::Ended(end),
         }
-    })
+    };
+    Box::pin(driven.instrument(span))
 }
 
 impl Loop {
@@ -174,7 +181,7 @@ impl Loop {
         match tokio::time::timeout(Duration::from_millis(END_RUN_WAIT_MS), ending).await {
             Ok(Ok(left)) => left,
             Ok(Err(_)) | Err(_) => {
-                tracing::error!(%run, "what a run left running could not be ended");
+                tracing::error!("what a run left running could not be ended");
                 vec!["what the run left running could not be ended in time".to_owned()]
             }
         }
@@ -288,12 +295,4 @@ fn last_notes(transcript: &Transcript, end: &RunEnd, left: &[String]) -> Vec<Las
         notes.push(LastNote { kind: "left_running", text: format!("ended with the run: {text}") });
     }
     notes
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic without words")
 }

@@ -112,6 +112,15 @@ async fn an_answer_without_an_end_is_no_answer() {
         ],
     )
     .await;
+    // Nor is it asked for again when it had not even begun: nobody knows what was done with the prompt.
+    check(
+        vec![turn([])],
+        &[
+            "+ 0=step > step_start",
+            "+P 0=step failed(answer_cut) ! step_ended, run_ended > step_end, finish",
+        ],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
