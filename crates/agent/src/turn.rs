@@ -68,6 +68,8 @@ pub struct Settings {
     pub images: bool,
     /// The wait before the second attempt of a model call; it doubles with each further one.
     pub retry_base: Duration,
+    /// How long a question waits before it counts as denied; for ever when absent.
+    pub answer_within: Option<Duration>,
     /// What the run wants of every tool call.
     pub envelope: Envelope,
 }
@@ -80,6 +82,7 @@ impl Default for Settings {
             output_tokens_max: 8_192,
             images: true,
             retry_base: Duration::from_millis(RETRY_WAIT_MS_BASE),
+            answer_within: None,
             envelope: Envelope::default(),
         }
     }
@@ -146,7 +149,8 @@ impl Loop {
                 Step::RunCalls(batch) => self.run_calls(&kit, batch).await?,
                 Step::Park => {
                     let now = self.clock.now().as_millis();
-                    self.pen.write(|transcript| Ok(park(transcript, now))).await?;
+                    let within = self.settings.answer_within;
+                    self.pen.write(|transcript| Ok(park(transcript, now, within))).await?;
                     let state = self.pen.transcript().run.state.clone();
                     // A parked run is nobody's work any more: a stop that comes now finds it stored.
                     if matches!(state, RunState::Parked { .. }) {
@@ -226,7 +230,10 @@ fn settle(transcript: &Transcript, refuse: Vec<(usize, Failure)>, ask: &[usize])
     asked
 }
 
-fn park(transcript: &Transcript, now: i64) -> Entry {
+fn park(transcript: &Transcript, now: i64, within: Option<Duration>) -> Entry {
+    let deadline_at = within.map(|within| {
+        now.saturating_add(i64::try_from(within.as_millis()).unwrap_or(i64::MAX))
+    });
     let mut blocks = Vec::new();
     for part in transcript.parts() {
         if let Part::Call { call, tool, input, block: Some(block), state: CallState::Blocked } =
@@ -238,7 +245,7 @@ fn park(transcript: &Transcript, now: i64) -> Entry {
                 tool: tool.clone(),
                 input: input.clone(),
                 asked_at: now,
-                deadline_at: None,
+                deadline_at,
                 answer: None,
             });
         }

@@ -20,7 +20,7 @@ use stdx::{clock::Clock, secret::Secret};
 use store::Store;
 use tokio_util::sync::CancellationToken;
 use vocab::{
-    limits::{CHILD_GRACE_MS, STEPS_MAX},
+    limits::{ANSWER_HOURS, CHILD_GRACE_MS, STEPS_MAX},
     message::RunState,
     outcome::Failure,
 };
@@ -69,13 +69,19 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
         clock: clock.clone(),
         workspaces: Arc::clone(&workspaces),
         models: Arc::new(ConfiguredModels::new(paths.clone(), unsealer)),
-        settings: Settings { steps_max: config.run.steps_max.unwrap_or(STEPS_MAX) },
+        settings: Settings {
+            steps_max: config.run.steps_max.unwrap_or(STEPS_MAX),
+            answer_within: Duration::from_secs(
+                u64::from(config.run.answer_within_hours.unwrap_or(ANSWER_HOURS)) * 3600,
+            ),
+        },
         scratch: paths.home.join("sessions"),
     });
     let closed = sessions.mend().await?;
     if closed > 0 {
         tracing::warn!(runs = closed, "interrupted runs were closed");
     }
+    tokio::spawn(Arc::clone(&sessions).watch_deadlines());
     let parts = Parts { paths: paths.clone(), clock, store, hub, secrets, workspaces };
     let id = vocab::ids::ArtifactId::generate().to_string();
     let tenant: Arc<dyn Tenant> = Arc::clone(&sessions) as Arc<dyn Tenant>;

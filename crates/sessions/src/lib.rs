@@ -4,6 +4,7 @@
 //! wire itself. One live run per session, by construction.
 
 pub mod answer;
+pub mod deadline;
 pub mod journal;
 pub mod live;
 pub mod mend;

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use agent::{journal::Entry, transcript::Transcript};
@@ -13,6 +14,7 @@ use store::{
     Batch, Change, Epoch, NewSession, Store, StoreError,
     rows::{Filter, Page, Place, Resolved, SessionRow},
 };
+use tokio::sync::Notify;
 use vocab::{
     fact::SessionFact,
     ids::{RunId, SessionId},
@@ -32,6 +34,8 @@ use crate::{
 pub struct Settings {
     /// Model calls of one run before it is ended with a word.
     pub steps_max: u32,
+    /// How long a question waits for its answer before it counts as denied.
+    pub answer_within: Duration,
 }
 
 /// Everything sessions are made of.
@@ -48,6 +52,8 @@ pub struct Sessions {
     pub(crate) keys: Mutex<HashMap<RunId, Keys>>,
     /// Where sessions without a place work.
     pub(crate) scratch: std::path::PathBuf,
+    /// Fires when a run parked, so that its deadline is looked at.
+    pub(crate) parked: Notify,
 }
 
 impl std::fmt::Debug for Sessions {
@@ -112,6 +118,7 @@ impl Sessions {
             runs: Runs::default(),
             keys: Mutex::new(HashMap::new()),
             scratch: parts.scratch,
+            parked: Notify::new(),
         })
     }
 

@@ -267,6 +267,7 @@ impl Sessions {
                     sessions.forget_keys(&run_id);
                 }
                 drop(reservation);
+                sessions.parked.notify_one();
             });
         }
     }
@@ -293,6 +294,7 @@ impl Sessions {
                 steps_max: self.settings.steps_max,
                 output_tokens_max: chosen.output_tokens_max,
                 images: chosen.sees,
+                answer_within: Some(self.settings.answer_within),
                 ..Settings::default()
             },
         })

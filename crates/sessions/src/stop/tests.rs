@@ -68,7 +68,7 @@ fn sessions() -> (tempfile::TempDir, Arc<Sessions>) {
         clock,
         workspaces: Arc::new(Workspaces::new(Arc::new(Nothing))),
         models: Arc::new(Nothing),
-        settings: Settings { steps_max: 1 },
+        settings: Settings { steps_max: 1, answer_within: Duration::from_secs(1) },
         scratch: home.join("scratch"),
     });
     (dir, sessions)

@@ -16,7 +16,7 @@ use vocab::{
     message::{Answer, Mode, RunEnd, RunState},
 };
 
-use crate::rig::{Awake, Rig, person, prompt};
+use crate::rig::{ANSWER_WITHIN, Awake, Rig, person, prompt};
 
 fn asking(words: &str, rig: &Rig) -> Start {
     Start { mode: Some(Mode::AcceptEdits), interactive: true, ..prompt(words, &rig.work()) }
@@ -147,5 +147,24 @@ async fn one_key_starts_one_run_also_when_asked_at_once() {
     awake.sessions.delete(&who, &one.session).await.unwrap();
     let again = awake.sessions.start(&who, start()).await;
     assert_eq!(again.unwrap_err().code, "session_not_found");
+    awake.sleep().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_that_nobody_answers_counts_as_denied() {
+    let rig = Rig::new();
+    let awake = rig.wake(None).await.unwrap();
+    let started = awake.sessions.start(&person(), asking("ask me", &rig)).await.unwrap();
+    assert!(matches!(end_of(&awake, &started).await, RunState::Parked { .. }));
+    assert_eq!(awake.sessions.expire_due().await.unwrap(), Some(ANSWER_WITHIN));
+    awake.clock.advance(ANSWER_WITHIN);
+    assert_eq!(awake.sessions.expire_due().await.unwrap(), None);
+    // A stream ends where the run was parked; whoever comes again reads on.
+    let mut end = end_of(&awake, &started).await;
+    while matches!(end, RunState::Parked { .. }) {
+        end = end_of(&awake, &started).await;
+    }
+    assert_eq!(end, RunState::Ended(RunEnd::Finished));
+    assert!(!rig.work().join("ran.txt").exists(), "a denied command does not run");
     awake.sleep().await;
 }

@@ -41,6 +41,9 @@ use workspace::{
 };
 use workspace_local::LocalWorkspace;
 
+/// How long questions wait here.
+pub(crate) const ANSWER_WITHIN: std::time::Duration = std::time::Duration::from_secs(3600);
+
 /// Opens directories with all that their owner may do.
 struct Local(PathBuf);
 
@@ -137,14 +140,14 @@ impl Rig {
             store: store.clone(),
             hub: Hub::new(store.clone()),
             epoch: store.epoch(),
-            clock,
+            clock: clock.clone(),
             workspaces: Arc::new(Workspaces::new(Arc::new(Local(self.below("artifacts"))))),
             models: Arc::new(Shared(Arc::clone(&actor))),
-            settings: Settings { steps_max: 20 },
+            settings: Settings { steps_max: 20, answer_within: ANSWER_WITHIN },
             scratch: self.below("scratch"),
         });
         sessions.mend().await.map_err(|failure| failure.to_string())?;
-        Ok(Awake { sessions, store, actor })
+        Ok(Awake { sessions, store, actor, clock })
     }
 }
 
@@ -153,6 +156,7 @@ pub(crate) struct Awake {
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) store: Store,
     pub(crate) actor: Arc<Actor>,
+    pub(crate) clock: Clock,
 }
 
 impl Awake {

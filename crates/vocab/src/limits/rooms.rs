@@ -98,4 +98,7 @@ limits! { ROOMS:
     RUN_FAILURE_BYTES_MAX: usize = 800, "bytes",
         "message and hint of a failed run, each; facts are thin",
         "agent::a_long_failure_is_cut_in_the_fact";
+    ANSWER_HOURS: u32 = 168, "hours",
+        "how long a question waits before it counts as denied; a week covers a weekend and an illness",
+        "sessions::a_question_that_nobody_answers_counts_as_denied";
 }
