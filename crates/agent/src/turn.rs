@@ -147,6 +147,11 @@ impl Loop {
                 Step::Park => {
                     let now = self.clock.now().as_millis();
                     self.pen.write(|transcript| Ok(park(transcript, now))).await?;
+                    let state = self.pen.transcript().run.state.clone();
+                    // A parked run is nobody's work any more: a stop that comes now finds it stored.
+                    if matches!(state, RunState::Parked { .. }) {
+                        return Ok(state);
+                    }
                 }
                 Step::Resume => self.pen.write(|transcript| Ok(resume(transcript))).await?,
                 Step::Expire(blocks) => self.expire(blocks).await?,

@@ -13,7 +13,7 @@ use std::{
 
 use api::{
     client::{Address, Client, ClientError, Target},
-    daemon::{Hello, Registration, Welcome},
+    daemon::{Hello, Registration, Status, Welcome},
     routes::{Endpoint, PROTOCOL},
 };
 use daemon::paths::Paths;
@@ -67,6 +67,13 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
         )
         .with_hint(format!("stop it, or remove {}", paths.registration().display()))),
     }
+}
+
+/// Returns the pid of a daemon that answers at our socket without being registered in our state.
+pub(crate) async fn unregistered(paths: &Paths) -> Option<u32> {
+    let client = Client::new(Address::Socket(paths.socket()));
+    let asked = client.json::<(), Status>(Endpoint::DaemonStatus, Target::default(), None).await;
+    asked.ok().map(|status| status.pid)
 }
 
 /// Returns a client of the daemon, which is started first where there is none.
@@ -164,7 +171,10 @@ fn wait_ready(mut child: Child, limit: Duration) -> Result<(), Failure> {
         Err(_) => {
             child.kill().ok();
             child.wait().ok();
-            Err(not_ready(&format!("it was not ready within {} s", limit.as_secs())))
+            Err(not_ready(&format!(
+                "it was not ready within {} s; another one may still be ending",
+                limit.as_secs()
+            )))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The configuration file: TOML, read anew by whoever needs it, unknown keys refused with the nearest
 //! known one.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{cmp::Reverse, collections::BTreeMap, path::PathBuf};
 
 use daemon::{paths::Paths, workspaces::Registered};
 use serde::Deserialize;
@@ -155,10 +155,15 @@ fn nearest(message: &str) -> Option<String> {
     let mut names = message.split('`').skip(1).step_by(2);
     let unknown = message.starts_with("unknown field").then(|| names.next())??;
     names
-        .map(|known| (strsim::damerau_levenshtein(unknown, known), known))
+        .map(|known| {
+            let shared = unknown.bytes().zip(known.bytes()).take_while(|(a, b)| a == b).count();
+            // Who wrote the beginning of a name meant that name, however much of it is missing.
+            let begun = shared >= 3 && shared == unknown.len().min(known.len());
+            (!begun, strsim::damerau_levenshtein(unknown, known), Reverse(shared), known)
+        })
         .min()
-        .filter(|(distance, known)| *distance <= known.len().max(3) / 2 + 1)
-        .map(|(_, known)| known.to_owned())
+        .filter(|(other, distance, _, known)| !other || *distance <= known.len().max(3) / 2 + 1)
+        .map(|(.., known)| known.to_owned())
 }
 
 impl Config {
@@ -194,6 +199,10 @@ mod tests {
             Some("did you mean \"default_model\"?"),
         );
         check("[run]\nsteps = 3\n", "config.toml:2:", Some("did you mean \"steps_max\"?"));
+        let begun = Some("did you mean \"bash_timeout_seconds\"?");
+        check("[run]\nbash = 3\n", "config.toml:2:", begun);
+        check("[run]\nshel = \"\"\n", "config.toml:2:", Some("did you mean \"shell\"?"));
+        check("[run]\nquite_another = 3\n", "config.toml:2:", None);
         check(
             "[providers.a]\napi = \"x\"\nbase_ulr = \"\"\n",
             ":3:",

@@ -3,7 +3,6 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use agent::{journal::Entry, transcript::Transcript};
@@ -17,7 +16,6 @@ use store::{
 use vocab::{
     fact::SessionFact,
     ids::{RunId, SessionId},
-    limits::ABORT_WAIT_MS_MAX,
     live::{Log, Position},
     message::{Message, Mode, ModelRef, Run, RunEnd, RunState},
     outcome::Failure,
@@ -121,7 +119,7 @@ impl Sessions {
     ///
     /// # Errors
     /// When its place is none, or it cannot be stored.
-    pub async fn create(&self, _caller: &Caller, create: Create) -> Result<SessionRow, Failure> {
+    pub async fn create(&self, caller: &Caller, create: Create) -> Result<SessionRow, Failure> {
         let session = SessionId::generate();
         let place = self.place_for(&session, create.workspace.as_deref(), create.cwd.as_deref())?;
         let new = NewSession {
@@ -130,7 +128,7 @@ impl Sessions {
             workspace: place.workspace,
             cwd: place.cwd,
             model: create.model,
-            mode: create.mode,
+            mode: allowed_mode(caller, Some(create.mode), Mode::default()),
         };
         let batch = Batch::of_session(self.epoch.clone(), session.clone())
             .change(Change::CreateSession(new))
@@ -196,45 +194,6 @@ impl Sessions {
     ) -> Result<Vec<Message>, Failure> {
         self.row(session).await?;
         Ok(self.store.messages(session, None, usize::MAX).await?)
-    }
-
-    /// Deletes a session: content and facts go, one tombstone stays. A live run is stopped first.
-    ///
-    /// # Errors
-    /// When there is none, or it cannot be stopped or deleted.
-    pub async fn delete(&self, caller: &Caller, session: &SessionId) -> Result<(), Failure> {
-        caller.person()?;
-        self.row(session).await?;
-        self.abort(caller, session).await?;
-        let _reservation = self.runs.reserve(session)?;
-        let tombstone = self.store.delete_session(session).await?;
-        self.hub.tell(vec![tombstone]);
-        Ok(())
-    }
-
-    /// Stops the live or parked run of a session and waits for its last fact. None there: nothing to do.
-    ///
-    /// # Errors
-    /// When there is no such session, or a parked run's end cannot be stored.
-    pub async fn abort(&self, _caller: &Caller, session: &SessionId) -> Result<(), Failure> {
-        if let Some(run) = self.runs.find(session) {
-            run.cancel.cancel();
-            let limit = Duration::from_millis(ABORT_WAIT_MS_MAX);
-            // A run that does not end in time was told to; its end comes as a fact.
-            tokio::time::timeout(limit, run.over()).await.ok();
-            return Ok(());
-        }
-        self.row(session).await?;
-        let reservation = self.runs.reserve(session)?;
-        let stored = self.store.transcript(session).await?;
-        if let Some(run @ Run { state: RunState::Parked { .. }, .. }) = stored.run {
-            let transcript =
-                Transcript { session: session.clone(), messages: stored.messages, run };
-            let entry = agent::close::close(&transcript, RunEnd::Aborted);
-            self.append_entry(transcript, entry).await?;
-        }
-        drop(reservation);
-        Ok(())
     }
 
     /// Reads the run stream of a session from a position.
@@ -342,6 +301,20 @@ impl Sessions {
     }
 }
 
+/// Decides how much a session asks. Only a person's own program may choose to ask less than is stored, or
+/// than usual: what a run started, or a page, may not free itself of questions.
+pub(crate) fn allowed_mode(caller: &Caller, wanted: Option<Mode>, stored: Mode) -> Mode {
+    let looseness = |mode: Mode| match mode {
+        Mode::Ask => 0,
+        Mode::AcceptEdits => 1,
+        Mode::Auto => 2,
+    };
+    match wanted {
+        Some(wanted) if caller.person().is_ok() || looseness(wanted) <= looseness(stored) => wanted,
+        Some(_) | None => stored,
+    }
+}
+
 impl Tenant for Sessions {
     fn supports(&self) -> Vec<&'static str> {
         vec!["agent@1", "chat@1", "sessions@1"]
@@ -349,16 +322,7 @@ impl Tenant for Sessions {
 
     fn drain(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            let runs = self.runs.drain();
-            for run in &runs {
-                run.cancel.cancel();
-            }
-            for run in runs {
-                run.over().await;
-            }
+            self.runs.drain().await;
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

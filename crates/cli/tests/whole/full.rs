@@ -79,6 +79,11 @@ fn a_full_disk_refuses_work_and_loses_none() {
 }
 
 #[test]
+fn a_root_without_room_keeps_its_files_whole() {
+    in_own_mounts("full::inside_a_root_without_room");
+}
+
+#[test]
 fn a_root_that_nobody_may_write_fails_its_calls_and_not_the_daemon() {
     in_own_mounts("full::inside_a_read_only_root");
 }
@@ -169,4 +174,37 @@ async fn inside_a_read_only_root() {
     let names: Vec<_> = fs::read_dir(&root).unwrap().flatten().map(|one| one.file_name()).collect();
     assert_eq!(names, ["a.txt"]);
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "zero\n");
+}
+
+#[tokio::test]
+#[ignore = "runs in mounts of its own"]
+async fn inside_a_root_without_room() {
+    let home = working_home(0);
+    let root = home.root().join("narrow");
+    fs::create_dir(&root).unwrap();
+    mount(&["-t", "tmpfs", "-o", "size=256k", "none"], &root);
+    fs::write(root.join("a.txt"), "one\n").unwrap();
+    fill(&root.join("filler"));
+    let daemon = home.serve().unwrap();
+    let mut stream = run(&client(&home), &request("go", &root)).await.unwrap();
+    assert_eq!(stream.end().await, Some(RunState::Ended(RunEnd::Finished)));
+    well(&home).await;
+    assert!(daemon.terminate().0.success());
+    let stored = Stored::of(&home);
+    let messages = stored.messages(&stream.session).await;
+    stored.close().await;
+    for (_, tool, state) in calls(&messages).into_iter().filter(|(_, tool, _)| tool != "bash") {
+        let failure = outcome(&state).unwrap().failure.clone().unwrap();
+        assert_eq!(
+            (failure.code.as_str(), failure.effect),
+            ("no_space", Effect::NotStarted),
+            "{tool}"
+        );
+    }
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "one\n");
+    let mut names: Vec<_> =
+        fs::read_dir(&root).unwrap().flatten().map(|one| one.file_name()).collect();
+    names.retain(|name| name != "ran.txt");
+    names.sort();
+    assert_eq!(names, ["a.txt", "filler"]);
 }

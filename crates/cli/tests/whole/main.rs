@@ -13,6 +13,8 @@ mod kill;
 #[cfg(test)]
 mod lifecycle;
 #[cfg(test)]
+mod played;
+#[cfg(test)]
 mod rig;
 #[cfg(test)]
 mod strangers;

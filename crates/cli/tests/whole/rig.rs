@@ -185,7 +185,7 @@ impl Stored {
 
     /// Returns every session there is.
     pub(crate) async fn sessions(&self) -> Vec<SessionId> {
-        let page = self.0.sessions(store::Filter::default()).await.unwrap();
+        let page = self.0.sessions(store::rows::Filter::default()).await.unwrap();
         page.sessions.into_iter().map(|row| row.id).collect()
     }
 

@@ -174,7 +174,18 @@ fn script() -> Script {
             {"blocks": [call("bash", json!({"command": "echo ran >> ran.txt; cat a.txt"}))]},
             {"blocks": [text("All is done.")]},
         ],
-        "stories": [{"when": "(?m)^again", "turns": [{"blocks": [text("I am well.")]}]}],
+        "stories": [
+            {"when": "(?m)^again", "turns": [{"blocks": [text("I am well.")]}]},
+            {"when": "(?m)^ask", "turns": [
+                {"blocks": [call("bash", json!({"command": "echo asked >> ran.txt"}))]},
+                {"blocks": [text("Asked and done.")]},
+            ]},
+            {"when": "(?m)^leave", "turns": [
+                {"blocks": [call("bash", json!({"command": "sleep 1000 >/dev/null 2>&1 & echo $! > pid.txt"}))]},
+                {"blocks": [call("bash", json!({"command": "exit 0"})), call("write", json!({"path": "b.txt", "content": "b"}))]},
+                {"blocks": [text("Left.")]},
+            ]},
+        ],
     }))
     .unwrap()
 }
