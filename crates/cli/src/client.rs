@@ -23,6 +23,8 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
+use crate::{env, print};
+
 /// What was found where a daemon should be.
 #[derive(Debug)]
 pub(crate) enum Found {
@@ -58,7 +60,12 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
             format!("another process answers at {}", registration.socket),
         )
         .with_hint(format!("stop it, or remove {}", paths.registration().display()))),
-        Ok(_) => Ok(Found::Alive(Box::new(client), Box::new(registration))),
+        Ok(welcome) => {
+            for notice in &welcome.notices {
+                print::err(&format!("stead: attention: {}\n", print::clean::clean(notice)));
+            }
+            Ok(Found::Alive(Box::new(client), Box::new(registration)))
+        }
         Err(ClientError::Unreachable(_) | ClientError::Broken(_)) => Ok(Found::Nobody),
         Err(ClientError::Problem(problem)) => Err((*problem).into()),
         Err(ClientError::Malformed(text)) => Err(Failure::not_started(
@@ -147,6 +154,9 @@ fn spawn(paths: &Paths) -> Result<Child, Failure> {
         .arg0("stead")
         .args(["daemon", "run", "--detach"])
         .current_dir("/")
+        // The daemon is whoever started it first; it must not carry that person's keys for its life.
+        .env_clear()
+        .envs(env::without_keys(paths))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::from(log))
