@@ -38,7 +38,7 @@ fn ten_clients_at_once_end_up_on_one_daemon() {
     let home = home();
     let spawn = |idx: usize| -> Child {
         let list: &[&str] = &["sessions", "list", "--json"];
-        let args = if idx % 2 == 0 { list } else { &["daemon", "start", "--json"] };
+        let args = if idx.is_multiple_of(2) { list } else { &["daemon", "start", "--json"] };
         home.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let clients: Vec<Child> = (0..10).map(spawn).collect();
