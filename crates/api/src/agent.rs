@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use vocab::message::Mode;
 
+use crate::secret::Key;
+
 /// The body of `POST /agent/run`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,7 +41,7 @@ pub struct RunRequest {
     /// Keys the client resolved from its own environment, by provider. Held for this run only, and
     /// taken over the Unix socket only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub keys: BTreeMap<String, String>,
+    pub keys: BTreeMap<String, Key>,
 }
 
 /// A message of a request.
@@ -122,7 +124,7 @@ pub struct AnswerRequest {
     pub reason: Option<String>,
     /// Keys the client resolved from its own environment, by provider; Unix socket only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub keys: BTreeMap<String, String>,
+    pub keys: BTreeMap<String, Key>,
 }
 
 /// The answer to `POST /agent/answer`.

@@ -4,6 +4,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
 
+use api::secret::Key;
 use daemon::paths::Paths;
 use vocab::outcome::Failure;
 
@@ -69,11 +70,11 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
 }
 
 /// Returns the keys that the environment holds for the named variables, by provider.
-pub(crate) fn keys<'a>(
-    wanted: impl Iterator<Item = (&'a str, &'a str)>,
-) -> BTreeMap<String, String> {
+pub(crate) fn keys<'a>(wanted: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, Key> {
     wanted
-        .filter_map(|(provider, variable)| get(variable).map(|key| (provider.to_owned(), key)))
+        .filter_map(|(provider, variable)| {
+            get(variable).map(|key| (provider.to_owned(), key.into()))
+        })
         .collect()
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use api::{
     agent::{AbortRequest, AnswerDone, AnswerRequest, Done, RunRequest, SessionFrame},
+    secret::Key,
     stream::{STREAM_HEADER, frames, parse_event_id, progress_frame},
 };
 use bytes::Bytes;
@@ -17,7 +18,6 @@ use sessions::{
     models::{Keys, Wanted},
     start::{Start, Started},
 };
-use stdx::secret::Secret;
 use vocab::{
     ids::{BlockId, RunId, SessionId},
     live::Position,
@@ -156,9 +156,9 @@ fn start_of(
 }
 
 /// Takes keys over the Unix socket alone: on TCP they would pass whoever listens on a forwarded port.
-fn keys_of(caller: &Caller, keys: BTreeMap<String, String>) -> Result<Keys, Refused> {
+fn keys_of(caller: &Caller, keys: BTreeMap<String, Key>) -> Result<Keys, Refused> {
     if keys.is_empty() || caller.carrier() == Carrier::Socket {
-        return Ok(keys.into_iter().map(|(name, key)| (name, Secret::new(key))).collect());
+        return Ok(keys.into_iter().map(|(name, key)| (name, key.into_secret())).collect());
     }
     let refused = Refused::new("keys_need_socket", "keys are taken over the Unix socket only");
     Err(refused.at("keys").with_hint("store the key with: stead secrets set PROVIDER"))
