@@ -20,7 +20,7 @@ use crate::{
     migrate,
     open::{self, Opening, Options},
     reader::{self, Readers},
-    rows::{Counts, Filter, Page, Resolved, SessionRow, StoredRun, Transcript, WorkspaceRow},
+    rows::{Counts, Filter, Page, Resolved, SessionRow, StoredRun, Transcript},
     sql::{self, FACT_COLUMNS, RUN_SELECT, count, event, int, last_seq, stored_run},
     transcript,
     writer::{Job, Member, Writer, answer},
@@ -172,15 +172,6 @@ impl Store {
         self.read(move |conn| transcript::messages(conn, &session, after.as_ref(), limit)).await
     }
 
-    /// Returns all messages of a session as a JSON array, written from what is stored without reading it.
-    ///
-    /// # Errors
-    /// `not_found`, or when the disk fails.
-    pub async fn messages_json(&self, session: &SessionId) -> Result<String, StoreError> {
-        let session = session.clone();
-        self.read(move |conn| transcript::messages_json(conn, &session)).await
-    }
-
     /// Returns a session with everything it holds, from one moment.
     ///
     /// # Errors
@@ -254,28 +245,6 @@ impl Store {
                 runs_live: number("SELECT count(*) FROM runs WHERE ended_at IS NULL")?,
                 last_seq: last_seq(conn)?,
             })
-        })
-        .await
-    }
-
-    /// Returns the registered workspaces by name.
-    ///
-    /// # Errors
-    /// When the disk fails.
-    pub async fn workspaces(&self) -> Result<Vec<WorkspaceRow>, StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "SELECT name, kind, path, created_at FROM workspaces ORDER BY name",
-            )?
-            .query_and_then([], |row| {
-                Ok(WorkspaceRow {
-                    name: row.get(0)?,
-                    kind: row.get(1)?,
-                    path: row.get(2)?,
-                    created_at: row.get(3)?,
-                })
-            })?
-            .collect()
         })
         .await
     }
