@@ -3,7 +3,7 @@
 //! Liveness is an authenticated handshake, never a pid. The lock ends with its process, so a stale
 //! registration never keeps a new daemon from starting.
 
-use std::io;
+use std::{io, time::Duration};
 
 use stdx::{lock::Lock, secret::Secret, state_file};
 
@@ -27,6 +27,16 @@ impl Claim {
     pub fn take(paths: &Paths) -> io::Result<Option<Self>> {
         paths.prepare()?;
         let Some(lock) = Lock::try_acquire(&paths.lock())? else { return Ok(None) };
+        Ok(Some(Self { paths: paths.clone(), _lock: lock }))
+    }
+
+    /// Takes the lock, waiting so long for a daemon that is draining; none when it still holds it.
+    ///
+    /// # Errors
+    /// When the directories or the lock file are not ours alone.
+    pub fn take_within(paths: &Paths, limit: Duration) -> io::Result<Option<Self>> {
+        paths.prepare()?;
+        let Some(lock) = Lock::acquire_within(&paths.lock(), limit)? else { return Ok(None) };
         Ok(Some(Self { paths: paths.clone(), _lock: lock }))
     }
 

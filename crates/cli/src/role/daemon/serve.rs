@@ -40,7 +40,13 @@ fn start(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
     // What the starter had open does not reach our children. Old kernels lack the call; then what we
     // open ourselves is closed on exec all the same.
     sandbox::seal_descriptors().ok();
-    let Some(claim) = Claim::take(&paths)? else {
+    // A client that needs a daemon while the last one drains waits for its end.
+    let claim = if detach {
+        Claim::take_within(&paths, Duration::from_millis(DRAIN_MS_MAX))?
+    } else {
+        Claim::take(&paths)?
+    };
+    let Some(claim) = claim else {
         return Err(Failure::not_started(
             "daemon_start_failed",
             "another daemon holds this state directory",
