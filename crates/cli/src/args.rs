@@ -9,10 +9,10 @@ use crate::{exit, print};
 
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]
-#[command(name = "stead", version, about, long_about = None, max_term_width = 100)]
+#[command(name = "stead", version, about, long_about = None, max_term_width = 80)]
 #[command(
     after_help = "Start here: stead demo\n\nExit codes: 0 ok, 1 failed, 2 usage, 3 not found, \
-4 refused, 5 daemon unreachable, 130 interrupted."
+\n4 refused, 5 daemon unreachable, 130 interrupted."
 )]
 pub(crate) struct Args {
     /// What to do.
@@ -76,8 +76,9 @@ pub(crate) struct Demo {
 
 /// `stead run`
 #[derive(Debug, ClapArgs)]
+#[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct Run {
-    /// What to ask; read from standard input when it is `-` or absent and input is not a terminal
+    /// What to ask; `-`, or none at all, reads it from standard input
     pub(crate) prompt: Vec<String>,
     /// Which model, as PROVIDER/MODEL
     #[arg(short, long, value_name = "PROVIDER/MODEL")]
@@ -88,9 +89,15 @@ pub(crate) struct Run {
     /// The directory to work in; the current one when nothing is named
     #[arg(short = 'C', long = "dir", value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Go on with a session: its id, or a unique part of id or title
+    /// Go on with a session, by its id or a unique part of id or title; without a prompt, answer what it waits for
     #[arg(short, long, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// Answer everything that the session waits for, without asking
+    #[arg(long, value_enum, requires = "session", conflicts_with_all = ["prompt", "files", "model", "workspace", "dir", "mode"])]
+    pub(crate) answer: Option<AnswerArg>,
+    /// What to tell the model with `--answer no`
+    #[arg(long, value_name = "TEXT", requires = "answer")]
+    pub(crate) reason: Option<String>,
     /// How much to ask before acting
     #[arg(long, value_enum)]
     pub(crate) mode: Option<ModeArg>,
@@ -103,6 +110,25 @@ pub(crate) struct Run {
     /// Show the model's thinking
     #[arg(long)]
     pub(crate) thinking: bool,
+}
+
+/// What `stead run --help` shows at its end.
+const RUN_EXAMPLES: &str = "Examples:
+  stead run \"why does the build fail?\"       in the current directory
+  stead run -m anthropic/claude-sonnet-4-5 \"…\"
+  git diff | stead run \"review this\"         standard input joins the prompt
+  stead run -s 3fa2 \"now add a test\"         goes on with a session
+  stead run -s 3fa2                          answers what it waits for
+  stead run -s 3fa2 --answer no --reason \"use npm\"
+  stead run --mode auto --json \"…\"            for programs: an event a line";
+
+/// An answer to everything that waits.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum AnswerArg {
+    /// It may run
+    Yes,
+    /// It may not
+    No,
 }
 
 /// How much to ask before acting.

@@ -14,7 +14,7 @@ use std::{
 
 use api::{
     client::{Address, Client, ClientError, Target},
-    daemon::{Hello, Registration, Welcome},
+    daemon::{Hello, Registration, Status, Welcome},
     routes::{Endpoint, PROTOCOL},
 };
 use daemon::paths::Paths;
@@ -24,6 +24,8 @@ use vocab::{
     limits::{DAEMON_READY_MS_MAX, HANDSHAKE_MS_MAX},
     outcome::{Effect, Failure},
 };
+
+use crate::{env, print};
 
 /// What was found where a daemon should be.
 #[derive(Debug)]
@@ -60,7 +62,12 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
             format!("another process answers at {}", registration.socket),
         )
         .with_hint(format!("stop it, or remove {}", paths.registration().display()))),
-        Ok(_) => Ok(Found::Alive(Box::new(client), Box::new(registration))),
+        Ok(welcome) => {
+            for notice in &welcome.notices {
+                print::err(&format!("stead: attention: {}\n", print::clean::clean(notice)));
+            }
+            Ok(Found::Alive(Box::new(client), Box::new(registration)))
+        }
         Err(ClientError::Unreachable(_) | ClientError::Broken(_)) => Ok(Found::Nobody),
         Err(ClientError::Problem(problem)) => Err((*problem).into()),
         Err(ClientError::Malformed(text)) => Err(Failure::not_started(
@@ -69,6 +76,13 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
         )
         .with_hint(format!("stop it, or remove {}", paths.registration().display()))),
     }
+}
+
+/// Returns the pid of a daemon that answers at our socket without being registered in our state.
+pub(crate) async fn unregistered(paths: &Paths) -> Option<u32> {
+    let client = Client::new(Address::Socket(paths.socket()));
+    let asked = client.json::<(), Status>(Endpoint::DaemonStatus, Target::default(), None).await;
+    asked.ok().map(|status| status.pid)
 }
 
 /// Returns a client of the daemon, which is started first where there is none.
@@ -153,6 +167,9 @@ fn spawn(paths: &Paths, turn: &File) -> Result<Child, Failure> {
         .arg0("stead")
         .args(["daemon", "run", "--detach"])
         .current_dir("/")
+        // The daemon is whoever started it first; it must not carry that person's keys for its life.
+        .env_clear()
+        .envs(env::without_keys(paths))
         .stdin(Stdio::from(turn))
         .stdout(Stdio::piped())
         .stderr(Stdio::from(log))
@@ -177,7 +194,10 @@ fn wait_ready(mut child: Child, limit: Duration) -> Result<(), Failure> {
         Err(_) => {
             child.kill().ok();
             child.wait().ok();
-            Err(not_ready(&format!("it was not ready within {} s", limit.as_secs())))
+            Err(not_ready(&format!(
+                "it was not ready within {} s; another one may still be ending",
+                limit.as_secs()
+            )))
         }
     }
 }

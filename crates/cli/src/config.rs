@@ -1,7 +1,7 @@
 //! The configuration file: TOML, read anew by whoever needs it, unknown keys refused with the nearest
 //! known one.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{cmp::Reverse, collections::BTreeMap, path::PathBuf};
 
 use daemon::{paths::Paths, workspaces::Registered};
 use serde::Deserialize;
@@ -83,6 +83,8 @@ pub(crate) struct WorkspaceEntry {
 pub(crate) struct RunEntry {
     /// Model calls of one run before it is ended with a word; 200 when absent.
     pub(crate) steps_max: Option<u32>,
+    /// Hours a question waits for its answer before it counts as denied; 168 when absent.
+    pub(crate) answer_within_hours: Option<u32>,
     /// The shell of the `bash` tool; `/bin/bash` when absent.
     pub(crate) shell: Option<PathBuf>,
     /// Seconds a shell command may take when the model names none; 600 when absent.
@@ -155,10 +157,15 @@ fn nearest(message: &str) -> Option<String> {
     let mut names = message.split('`').skip(1).step_by(2);
     let unknown = message.starts_with("unknown field").then(|| names.next())??;
     names
-        .map(|known| (strsim::damerau_levenshtein(unknown, known), known))
+        .map(|known| {
+            let shared = unknown.bytes().zip(known.bytes()).take_while(|(a, b)| a == b).count();
+            // Who wrote the beginning of a name meant that name, however much of it is missing.
+            let begun = shared >= 3 && shared == unknown.len().min(known.len());
+            (!begun, strsim::damerau_levenshtein(unknown, known), Reverse(shared), known)
+        })
         .min()
-        .filter(|(distance, known)| *distance <= known.len().max(3) / 2 + 1)
-        .map(|(_, known)| known.to_owned())
+        .filter(|(other, distance, _, known)| !other || *distance <= known.len().max(3) / 2 + 1)
+        .map(|(.., known)| known.to_owned())
 }
 
 impl Config {
@@ -194,6 +201,10 @@ mod tests {
             Some("did you mean \"default_model\"?"),
         );
         check("[run]\nsteps = 3\n", "config.toml:2:", Some("did you mean \"steps_max\"?"));
+        let begun = Some("did you mean \"bash_timeout_seconds\"?");
+        check("[run]\nbash = 3\n", "config.toml:2:", begun);
+        check("[run]\nshel = \"\"\n", "config.toml:2:", Some("did you mean \"shell\"?"));
+        check("[run]\nquite_another = 3\n", "config.toml:2:", None);
         check(
             "[providers.a]\napi = \"x\"\nbase_ulr = \"\"\n",
             ":3:",

@@ -17,6 +17,19 @@ pub(crate) fn all() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
+/// Returns all variables but those that hold keys: by their names, and by what providers say of them.
+pub(crate) fn without_keys(paths: &Paths) -> Vec<(OsString, OsString)> {
+    let config = crate::config::load(paths).unwrap_or_default();
+    let configured = config.providers.values().filter_map(|entry| entry.key_env.as_deref());
+    let vendors = provider::catalog::VENDORS.iter().flat_map(|vendor| vendor.key_variables);
+    let keys: Vec<&str> = configured.chain(vendors.copied()).collect();
+    let mut all = all();
+    all.retain(|(name, _)| {
+        !sandbox::environ::is_filtered(name) && !keys.iter().any(|key| name == *key)
+    });
+    all
+}
+
 /// Returns the directory the command was started in.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 //! Liveness is an authenticated handshake, never a pid. The lock ends with its process, so a stale
 //! registration never keeps a new daemon from starting.
 
-use std::{io, time::Duration};
+use std::io;
 
 use stdx::{lock::Lock, secret::Secret, state_file};
 
@@ -30,14 +30,13 @@ impl Claim {
         Ok(Some(Self { paths: paths.clone(), _lock: lock }))
     }
 
-    /// Takes the lock, waiting so long for a daemon that is draining; none when it still holds it.
+    /// Takes the lock as soon as nobody else holds it. Blocks the thread; whoever started us bounds it.
     ///
     /// # Errors
     /// When the directories or the lock file are not ours alone.
-    pub fn take_within(paths: &Paths, limit: Duration) -> io::Result<Option<Self>> {
+    pub fn wait(paths: &Paths) -> io::Result<Self> {
         paths.prepare()?;
-        let Some(lock) = Lock::acquire_within(&paths.lock(), limit)? else { return Ok(None) };
-        Ok(Some(Self { paths: paths.clone(), _lock: lock }))
+        Ok(Self { paths: paths.clone(), _lock: Lock::acquire(&paths.lock())? })
     }
 
     /// Publishes where the daemon is; readers see the whole registration or none.

@@ -27,7 +27,6 @@ use crate::{
 mod failures;
 mod headers;
 
-use failures::fail;
 pub(crate) use headers::sensitive;
 
 /// How a dialect reads an answer.
@@ -294,7 +293,7 @@ fn shape(head: &[u8]) -> Shape {
 /// Sends the request and returns a response that is an answer.
 async fn ask(peer: &Peer, body: Bytes) -> Result<Response, ProviderFailure> {
     let client = client::for_url(&peer.url)
-        .map_err(|error| fail("connect_failed", Effect::NotStarted, error.to_owned()))?;
+        .map_err(|error| ProviderFailure::fatal("connect_failed", Effect::NotStarted, error))?;
     let request = client.post(peer.url.clone()).headers(peer.headers.clone()).body(body);
     let wait = peer.timeouts.headers;
     let response = match timeout(wait, request.send()).await {

@@ -23,6 +23,8 @@
 //!
 //! Nothing here reads a file; whoever holds the path hands over the text.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vocab::message::{StopReason, Usage};
@@ -150,6 +152,17 @@ impl Source {
             "system" => Some(Self::System),
             _ => None,
         }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Last => "the last result",
+            Self::All => "the results",
+            Self::User => "the user's message",
+            Self::System => "the system text",
+        })
     }
 }
 

@@ -29,6 +29,13 @@ pub(crate) fn run(command: &Daemon) -> anyhow::Result<ExitCode> {
         Daemon::Stop { keep_jobs } => super::block_on(async {
             let client::Found::Alive(client, registration) = client::find(&paths).await? else {
                 print::err("stead: no daemon is running\n");
+                if let Some(pid) = client::unregistered(&paths).await {
+                    print::err(&format!(
+                        "  hint: the daemon of another state directory, or of one that was removed, \
+                         answers at {}: pid {pid}\n",
+                        paths.socket().display()
+                    ));
+                }
                 return Ok(ExitCode::from(exit::OK));
             };
             let ended = status::watch_end(registration.pid);

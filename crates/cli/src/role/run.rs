@@ -7,11 +7,13 @@ pub(crate) mod follow;
 mod input;
 pub(crate) mod show;
 pub(crate) mod tell;
+mod waiting;
 
 use std::{path::Path, process::ExitCode};
 
 use api::agent::{RunMessage, RunRequest};
 use vocab::{
+    ids::RunId,
     message::{ModelRef, Role, RunEnd, RunState},
     outcome::Failure,
 };
@@ -24,11 +26,21 @@ use crate::{
 };
 use drive::{Driver, Ended, OUTPUT_CLOSED};
 use show::Show;
+pub(crate) use waiting::how_to_answer;
 
 /// Runs the command.
 pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
     super::block_on(async move {
-        let parts = input::parts(&args.prompt, &args.files)?;
+        if args.answer.is_some() {
+            return waiting::run(&args).await;
+        }
+        let Some(parts) = input::parts(&args.prompt, &args.files)? else {
+            // Without a word, a session is asked what it waits for.
+            return match &args.session {
+                Some(_) => waiting::run(&args).await,
+                None => Err(input::nothing_asked().into()),
+            };
+        };
         let paths = env::paths()?;
         let config = config::load(&paths)?;
         let look = Look::of_process();
@@ -59,13 +71,18 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
             cwd,
             mode: args.mode.map(Into::into),
             interactive: Some(interactive),
-            idempotency_key: None,
+            // Any id that is nobody else's will do: it says that a second request is the same one.
+            idempotency_key: Some(RunId::generate().to_string()),
             keys,
         };
         let show = if args.json { Show::json() } else { Show::person(look, args.thinking) };
         let mut driver = Driver::new(&client, show, interactive);
         let ended = match driver.run(&request).await {
             Err(failure) if failure.code == OUTPUT_CLOSED => return Ok(ExitCode::from(exit::OK)),
+            Err(failure) if failure.code == "run_parked" => {
+                let session = request.session_id.as_deref().unwrap_or_default();
+                return Err(failure.with_hint(how_to_answer(session)).into());
+            }
             other => other?,
         };
         conclude(driver, ended).await
@@ -95,9 +112,8 @@ async fn conclude(mut driver: Driver<'_>, ended: Ended) -> anyhow::Result<ExitCo
         }
         RunState::Ended(RunEnd::Failed { failure }) => Err(failure.into()),
         RunState::Parked { .. } => {
-            print::err(&format!(
-                "stead: the run waits for an answer: stead sessions show {session}\n"
-            ));
+            let hint = how_to_answer(&ended.session);
+            print::err(&format!("stead: the run waits for an answer\n  hint: {hint}\n"));
             Ok(ExitCode::from(exit::REFUSED))
         }
         RunState::Running => {

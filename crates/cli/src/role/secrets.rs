@@ -62,12 +62,18 @@ pub(crate) fn run(command: Secrets) -> anyhow::Result<ExitCode> {
 
 fn read_key(provider: &str) -> Result<Secret, Failure> {
     let line = if print::stdin_is_terminal() {
-        print::err(&format!("Key of {provider} (it is not shown): "));
+        // Hidden first: what is typed at the prompt must not show, and must not be thrown away.
         let hidden = Hidden::begin();
+        print::err(&format!("Key of {provider} (it is not shown): "));
         let line = line_of(io::stdin().lock());
         drop(hidden);
         print::err("\n");
-        line?
+        let line = line?;
+        if line.as_bytes().last() == Some(&CTRL_C) {
+            drop(Secret::new(line));
+            return Err(Failure::not_started("interrupted", "no key was stored"));
+        }
+        line
     } else {
         line_of(io::stdin().lock())?
     };

@@ -10,7 +10,7 @@ use api::{
     agent::Done,
     client::{Client, Target},
     routes::Endpoint,
-    session::{SessionDetail, SessionRow},
+    session::SessionRow,
 };
 use serde_json::Value;
 use stdx::clock::{Clock, Timestamp};
@@ -20,7 +20,11 @@ use crate::{
     args::Sessions,
     client, env, exit,
     print::{self, Look, Style, table::Table, words},
+    role::run::how_to_answer,
 };
+
+/// Of how many sessions that wait a list says how they are answered.
+const HINTS_SHOWN: usize = 3;
 
 /// Runs the command.
 pub(crate) fn run(command: Sessions) -> anyhow::Result<ExitCode> {
@@ -38,12 +42,13 @@ pub(crate) fn run(command: Sessions) -> anyhow::Result<ExitCode> {
                     return Ok(ExitCode::from(exit::OK));
                 }
                 let look = Look::of_process();
-                Ok(print::out(&list(
-                    &rows,
-                    Clock::system().now(),
-                    look.table_width(),
-                    look.out.style,
-                )))
+                let now = Clock::system().now();
+                let code = print::out(&list(&rows, now, look.table_width(), look.out.style));
+                let parked = rows.iter().filter(|row| row.state == "parked");
+                for row in parked.take(HINTS_SHOWN) {
+                    waits(row);
+                }
+                Ok(code)
             }
             Sessions::Show { session, json } => show(&client, &session, json.json).await,
             Sessions::Rm { sessions } => remove(&client, &sessions).await,
@@ -61,11 +66,15 @@ fn list(rows: &[SessionRow], now: Timestamp, columns: usize, style: Style) -> St
     table.render(columns, style)
 }
 
+/// Says of a session that waits how it is answered.
+fn waits(row: &SessionRow) {
+    let (short, hint) = (words::short_id(&row.id), how_to_answer(&row.id));
+    print::err(&format!("stead: {short} waits for an answer\n  hint: {hint}\n"));
+}
+
 async fn show(client: &Client, text: &str, as_json: bool) -> anyhow::Result<ExitCode> {
-    let row = resolve::session(client, text).await?;
-    let target = Target::of(&row.id);
-    let detail: SessionDetail =
-        client.json::<(), _>(Endpoint::SessionShow, target, None).await.map_err(Failure::from)?;
+    let detail = resolve::detail(client, text).await?;
+    let target = Target::of(&detail.row.id);
     let messages: Value = client
         .json::<(), _>(Endpoint::SessionMessages, target, None)
         .await
@@ -78,7 +87,11 @@ async fn show(client: &Client, text: &str, as_json: bool) -> anyhow::Result<Exit
         return Ok(print::json(&told));
     }
     let list = messages.as_array().map_or(&[][..], Vec::as_slice);
-    Ok(print::out(&transcript::render(&detail, list, Look::of_process())))
+    let code = print::out(&transcript::render(&detail, list, Look::of_process()));
+    if detail.row.state == "parked" {
+        waits(&detail.row);
+    }
+    Ok(code)
 }
 
 /// Deletes all that are meant, or none when one of the words is unclear.

@@ -7,4 +7,8 @@ mod home;
 #[cfg(test)]
 mod others;
 #[cfg(test)]
+mod pty;
+#[cfg(test)]
 mod run;
+#[cfg(test)]
+mod terminal;

@@ -27,7 +27,8 @@ enum Does {
 }
 
 fn plan() -> Plan {
-    let bash = |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
+    let bash =
+        |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
     let text = |text: &str| json!({"type": "text", "text": text});
     serde_json::from_value(json!({"turns": [
         {"blocks": [text("I ask twice."), bash("echo one"), {"type": "call", "tool": "ls"}, bash("echo two")]},
@@ -44,7 +45,8 @@ async fn act(client: &Client, session: &str, does: Does) {
         return;
     }
     let target = Target::of(session);
-    let shown = client.json::<(), SessionDetail>(Endpoint::SessionShow, target, None).await.unwrap();
+    let shown =
+        client.json::<(), SessionDetail>(Endpoint::SessionShow, target, None).await.unwrap();
     let RunState::Parked { blocks } = shown.run.unwrap().state else { panic!("it waits") };
     assert_eq!(blocks.len(), 2);
     // The later question first: the order of answers is nobody's business.
@@ -70,7 +72,11 @@ async fn check(place: &Place, dialect: &str, does: Does) {
     assert_eq!(waiting.canonical(), stored(&client, &session).await, "{does:?}: while it waits");
     let at = waiting.last_id.clone();
     let again = Stream::open(&client, &session, at.as_deref()).await.finish(waiting.clone()).await;
-    assert_eq!((again.canonical(), again.starts), (waiting.canonical(), 1), "{does:?}: nothing new");
+    assert_eq!(
+        (again.canonical(), again.starts),
+        (waiting.canonical(), 1),
+        "{does:?}: nothing new"
+    );
     act(&client, &session, does).await;
     let known = Stream::open(&client, &session, at.as_deref()).await.finish(waiting).await;
     assert_eq!(known.starts, 1, "{does:?}: told where it stood");

@@ -95,11 +95,8 @@ impl Place {
 
 /// Runs a test's story and ends it when it hangs.
 pub(crate) fn within(story: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async { tokio::time::timeout(WITHIN, story).await.expect("in time") });
 }
 
@@ -110,12 +107,8 @@ pub(crate) async fn start(place: &Place, provider: &str, prompt: &str) -> String
 
 /// Starts a run whose questions somebody answers, and returns its session.
 pub(crate) async fn start_in(place: &Place, provider: &str, prompt: &str, mode: Mode) -> String {
-    let message = RunMessage {
-        id: None,
-        role: Role::User,
-        content: Some(prompt.to_owned()),
-        parts: None,
-    };
+    let message =
+        RunMessage { id: None, role: Role::User, content: Some(prompt.to_owned()), parts: None };
     let request = RunRequest {
         messages: vec![message],
         provider_id: Some(provider.to_owned()),

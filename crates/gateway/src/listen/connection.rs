@@ -34,7 +34,7 @@ use crate::{
         watched::{self, Watched},
     },
     mount::Front,
-    perimeter::Peer,
+    perimeter::Guest,
 };
 
 /// The bounds of a door and its connections; the default is the table of limits.
@@ -55,11 +55,12 @@ pub struct Bounds {
 /// Serves one connection until it ends or the doors close.
 pub(crate) async fn serve(
     stream: Stream,
-    peer: Peer,
+    guest: Guest,
     front: Arc<Front>,
     bounds: &Bounds,
     closing: CancellationToken,
 ) {
+    let peer = guest.look().await;
     let unread = AtomicBool::new(false);
     let answer = service_fn(|request: Request<Incoming>| {
         let (front, peer, unread, closing) = (&front, &peer, &unread, &closing);

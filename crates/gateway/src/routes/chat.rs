@@ -57,7 +57,13 @@ pub(super) async fn stream(services: &Services, ask: &Ask) -> Result<Reply, Refu
         return Ok(Reply::Nothing);
     };
     let (_, run) = services.sessions.show(&ask.caller, &session).await?;
-    if !run.is_some_and(|run| matches!(run.state, RunState::Running)) {
+    let live = run.is_some_and(|run| match run.state {
+        RunState::Running => true,
+        // Its answers are stored, and it is about to say that it goes on.
+        RunState::Parked { blocks } => blocks.iter().all(|block| block.answer.is_some()),
+        RunState::Ended(_) => false,
+    });
+    if !live {
         return Ok(Reply::Nothing);
     }
     match services.sessions.stream(&ask.caller, &session, agent::position(ask)).await {

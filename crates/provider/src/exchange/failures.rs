@@ -1,6 +1,7 @@
 //! How an exchange fails on the way, apart from what vendors answer.
 //!
-//! Whether the world changed: nothing before the request was sent, nobody knows after.
+//! Whether the world changed: nothing before the request was sent, nobody knows after. None of these is
+//! tried again by itself: only a vendor's structured status says that a retry helps.
 
 use std::{error::Error as _, time::Duration};
 
@@ -16,11 +17,6 @@ use crate::{
     refusal::excerpt,
 };
 
-/// Builds a failure that a retry may help.
-pub(super) fn fail(code: &str, effect: Effect, message: String) -> ProviderFailure {
-    ProviderFailure { failure: Failure::new(code, effect, message), retry: Retry::Backoff }
-}
-
 pub(super) fn aborted(sent: bool) -> ProviderFailure {
     let effect = if sent { Effect::Indeterminate } else { Effect::NotStarted };
     ProviderFailure::fatal("aborted", effect, "the model call was stopped")
@@ -28,17 +24,17 @@ pub(super) fn aborted(sent: bool) -> ProviderFailure {
 
 pub(super) fn cut(provider: &str) -> ProviderFailure {
     let message = format!("the answer of {provider} broke off before its end");
-    fail("stream_cut", Effect::Indeterminate, message)
+    ProviderFailure::fatal("stream_cut", Effect::Indeterminate, message)
 }
 
 pub(super) fn idle(provider: &str, limit: Duration) -> ProviderFailure {
     let message = format!("{provider} sent nothing for {}", show(limit));
-    fail("stream_idle", Effect::Indeterminate, message)
+    ProviderFailure::fatal("stream_idle", Effect::Indeterminate, message)
 }
 
 pub(super) fn no_headers(provider: &str, limit: Duration) -> ProviderFailure {
     let message = format!("{provider} did not begin to answer within {}", show(limit));
-    fail("header_timeout", Effect::Indeterminate, message)
+    ProviderFailure::fatal("header_timeout", Effect::Indeterminate, message)
 }
 
 pub(super) fn too_large(provider: &str) -> ProviderFailure {
@@ -61,7 +57,7 @@ pub(super) fn unsent(peer: &Peer, error: &reqwest::Error) -> ProviderFailure {
     let provider = &peer.provider;
     if !error.is_connect() {
         let message = format!("{provider} closed the connection before it answered");
-        return fail("stream_cut", Effect::Indeterminate, message);
+        return ProviderFailure::fatal("stream_cut", Effect::Indeterminate, message);
     }
     let mut cause = error.source();
     let mut last = None;
@@ -71,18 +67,15 @@ pub(super) fn unsent(peer: &Peer, error: &reqwest::Error) -> ProviderFailure {
     }
     let at = peer.url.origin().ascii_serialization();
     let why = last.unwrap_or_else(|| "no connection".to_owned());
-    let failure = fail(
+    let mut failure = Failure::new(
         "connect_failed",
         Effect::NotStarted,
         format!("{provider} cannot be reached at {at}: {why}"),
     );
-    if !client::is_loopback(&peer.url) {
-        return failure;
+    if client::is_loopback(&peer.url) {
+        failure = failure.with_hint("is the model server started?");
     }
-    ProviderFailure {
-        failure: failure.failure.with_hint("is the model server started?"),
-        retry: Retry::Backoff,
-    }
+    ProviderFailure { failure, retry: Retry::Never }
 }
 
 fn show(limit: Duration) -> String {

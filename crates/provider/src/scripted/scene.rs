@@ -84,15 +84,15 @@ impl Scene {
         let seen = self.source(want.source);
         let text = seen.as_deref().unwrap_or_default();
         if let Some(part) = want.contains.as_ref().filter(|part| !text.contains(part.as_str())) {
-            return Err(unmet(&format!("{part:?} in {:?}", want.source), seen.as_deref()));
+            return Err(unmet(&format!("{part:?} in {}", want.source), seen.as_deref()));
         }
         if let Some(part) = want.lacks.as_ref().filter(|part| text.contains(part.as_str())) {
-            return Err(unmet(&format!("no {part:?} in {:?}", want.source), seen.as_deref()));
+            return Err(unmet(&format!("no {part:?} in {}", want.source), seen.as_deref()));
         }
         if let Some(wanted) = &want.matches
             && !pattern(wanted)?.is_match(text)
         {
-            return Err(unmet(&format!("{wanted:?} in {:?}", want.source), seen.as_deref()));
+            return Err(unmet(&format!("{wanted:?} in {}", want.source), seen.as_deref()));
         }
         if let Some(failed) = want.failed
             && self.results.last().map(|(_, failed)| *failed) != Some(failed)
@@ -151,7 +151,7 @@ impl Scene {
         let Some(wanted) = wanted else { return Ok(Some(seen)) };
         let pattern = pattern(wanted)?;
         let Some(found) = pattern.captures(&seen) else {
-            return Err(unmet(&format!("{wanted:?} in {source:?}"), Some(&seen)));
+            return Err(unmet(&format!("{wanted:?} in {source}"), Some(&seen)));
         };
         Ok(found.get(1).or_else(|| found.get(0)).map(|part| part.as_str().to_owned()))
     }

@@ -101,7 +101,11 @@ fn what_tools_returned_decides_whether_the_story_goes_on() {
     check(messages, "Nothing to read. !script_expectation_failed");
     let mut messages = vec![user("hi")];
     messages.extend(step("README without an ending"));
-    check(messages, " !script_expectation_failed");
+    check(messages.clone(), " !script_expectation_failed");
+    let told = script().answer(&prompt(messages));
+    let Some(Delta::Failed(failed)) = told.last() else { panic!("{told:?}") };
+    let message = &failed.failure.message;
+    assert!(message.contains("in the last result and was shown"), "{message}");
 }
 
 #[test]

@@ -185,11 +185,11 @@ async fn check_end(awake: &Awake, trial: &Trial, started: &Started, what: &str) 
 }
 
 fn ended<'a>(message: &'a Message, wanted: &CallId) -> Option<&'a Outcome> {
-    message.parts.iter().find_map(|part| match part {
-        Part::Call { call, state: CallState::Ended { outcome, .. }, .. } if call == wanted => {
-            Some(outcome)
-        }
-        _ => None,
+    message.parts.iter().find_map(|part| {
+        let Part::Call { call, state: CallState::Ended { outcome, .. }, .. } = part else {
+            return None;
+        };
+        (call == wanted).then_some(outcome)
     })
 }
 

@@ -78,9 +78,10 @@ pub(crate) fn resolve(conn: &Connection, text: &str) -> Result<Resolved, StoreEr
         }
     }
     let quoted = like(text);
+    // Lists show the last eight digits, so their beginning is as good as that of the whole.
     for condition in [
         "(id LIKE ?1 || '%' ESCAPE '\\' OR id LIKE 'ses\\_' || ?1 || '%' ESCAPE '\\' \
-          OR id LIKE '%' || ?1 ESCAPE '\\')",
+          OR id LIKE '%' || ?1 ESCAPE '\\' OR substr(id, -8) LIKE ?1 || '%' ESCAPE '\\')",
         "title LIKE '%' || ?1 || '%' ESCAPE '\\'",
     ] {
         let sql = format!(

@@ -122,6 +122,16 @@ async fn short_forms_resolve_or_name_the_candidates() {
     for form in [full, &full[4..], &full[20..]] {
         assert_eq!(one(store.resolve(form).await.unwrap()), Some(ids[3].clone()), "{form}");
     }
+    // Lists show the last eight digits; the beginning of those is what people type.
+    let shown: Vec<&str> = ids.iter().map(|id| &id.as_str()[28..]).collect();
+    let five = |form: &str| shown.iter().filter(|known| known.starts_with(&form[..5])).count();
+    let typed = shown.iter().position(|form| five(form) == 1).unwrap();
+    let found = store.resolve(&shown[typed][..5]).await.unwrap();
+    assert_eq!(one(found), Some(ids[typed].clone()));
+    let first = |digit: char| shown.iter().filter(|form| form.starts_with(digit)).count();
+    let shared = shown.iter().filter_map(|form| form.chars().next()).find(|d| first(*d) > 1);
+    let several = store.resolve(&shared.unwrap().to_string()).await.unwrap();
+    assert!(matches!(several, Resolved::Many(_)), "{several:?}");
     assert_eq!(one(store.resolve("PARSER 17").await.unwrap()), Some(ids[17].clone()));
     for form in ["ses_", "fix the"] {
         match store.resolve(form).await.unwrap() {

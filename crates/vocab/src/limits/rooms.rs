@@ -19,8 +19,8 @@ limits! { ROOMS:
     WORKSPACES_OPEN_MAX: usize = 64, "workspaces",
         "open places; each holds a few handles and threads",
         "daemon::idle_workspaces_make_room_for_new_ones";
-    DRAIN_MS_MAX: u64 = 10_000, "milliseconds",
-        "one stage of the drain; longer than the grace that a process tree gets",
+    DRAIN_MS_MAX: u64 = 30_000, "milliseconds",
+        "one stage of the drain; longer than a run takes to end: its calls, then what it left running",
         "daemon::a_drain_gives_up_on_what_does_not_end";
 
     // sessions
@@ -36,8 +36,8 @@ limits! { ROOMS:
     RUNS_LIVE_MAX: usize = 64, "runs",
         "runs that work at the same time; more would only wait for this machine",
         "sessions::runs_are_bounded_and_one_per_session";
-    ABORT_WAIT_MS_MAX: u64 = 15_000, "milliseconds",
-        "how long a stop waits for the run's last fact before it answers",
+    ABORT_WAIT_MS_MAX: u64 = 25_000, "milliseconds",
+        "how long a stop waits for the run's last fact before it answers; its calls and what it left take 20 s",
         "sessions::a_stop_answers_when_the_run_has_told_its_last_fact";
     USER_PARTS_MAX: usize = 64, "parts",
         "parts of one user message",
@@ -98,4 +98,7 @@ limits! { ROOMS:
     RUN_FAILURE_BYTES_MAX: usize = 800, "bytes",
         "message and hint of a failed run, each; facts are thin",
         "agent::a_long_failure_is_cut_in_the_fact";
+    ANSWER_HOURS: u32 = 168, "hours",
+        "how long a question waits before it counts as denied; a week covers a weekend and an illness",
+        "sessions::a_question_that_nobody_answers_counts_as_denied";
 }

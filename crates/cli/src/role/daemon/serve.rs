@@ -9,6 +9,7 @@ use daemon::{
 };
 use gateway::listen::{Doors, Server, Shutdown, connection::Bounds};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use stdx::state_file;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::filter::LevelFilter;
 use vocab::{
@@ -40,13 +41,9 @@ fn start(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
     // What the starter had open does not reach our children. Old kernels lack the call; then what we
     // open ourselves is closed on exec all the same.
     sandbox::seal_descriptors().ok();
-    // A client that needs a daemon while the last one drains waits for its end.
-    let claim = if detach {
-        Claim::take_within(&paths, Duration::from_millis(DRAIN_MS_MAX))?
-    } else {
-        Claim::take(&paths)?
-    };
-    let Some(claim) = claim else {
+    // A starter waits only so long for us, so we may wait for a daemon that is just ending.
+    let claimed = if detach { Some(Claim::wait(&paths)?) } else { Claim::take(&paths)? };
+    let Some(claim) = claimed else {
         return Err(Failure::not_started(
             "daemon_start_failed",
             "another daemon holds this state directory",
@@ -107,6 +104,9 @@ async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::R
     wait_for_end(&composed, signals).await;
     tracing::info!("draining");
     shutdown.close();
+    if matches!(state_file::size(&paths.registration()), Ok(None)) {
+        tracing::warn!("the registration is gone: the state directory was removed meanwhile");
+    }
     // Registered no longer: new clients start a new daemon as soon as the lock is free.
     // Whether that works or not, nothing may be left running.
     let withdrawn = claim.withdraw();
@@ -139,18 +139,22 @@ impl Signals {
 }
 
 async fn wait_for_end(composed: &Composed, mut signals: Signals) {
-    let mut prune = tokio::time::interval(Duration::from_millis(PRUNE_EVERY_MS));
-    loop {
-        tokio::select! {
-            _ = signals.terminate.recv() => return,
-            _ = signals.interrupt.recv() => return,
-            _ = signals.hangup.recv() => return,
-            () = composed.stop.cancelled() => return,
-            _ = prune.tick() => {
-                if let Err(error) = composed.daemon.store.prune(store::Retention::default()).await {
-                    tracing::warn!(code = error.code(), "old facts could not be pruned");
-                }
+    // Beside the signals, not before them: a long prune keeps nobody from stopping the daemon.
+    let store = composed.daemon.store.clone();
+    let pruning = tokio::spawn(async move {
+        let mut every = tokio::time::interval(Duration::from_millis(PRUNE_EVERY_MS));
+        loop {
+            every.tick().await;
+            if let Err(error) = store.prune(store::Retention::default()).await {
+                tracing::warn!(code = error.code(), "old facts could not be pruned");
             }
         }
+    });
+    tokio::select! {
+        _ = signals.terminate.recv() => {}
+        _ = signals.interrupt.recv() => {}
+        _ = signals.hangup.recv() => {}
+        () = composed.stop.cancelled() => {}
     }
+    pruning.abort();
 }

@@ -9,7 +9,10 @@ use api::{
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
-use vocab::{message::Block, outcome::Failure};
+use vocab::{
+    message::{Answer, Block},
+    outcome::Failure,
+};
 
 use crate::print::{self, Style, clean};
 
@@ -24,6 +27,17 @@ pub(crate) enum Said {
     Unclear,
     /// Standard input ended.
     Nobody,
+}
+
+impl Said {
+    /// Returns it as an answer; none where there is none.
+    pub(crate) fn answer(&self) -> Option<Answer> {
+        match self {
+            Self::Yes => Some(Answer { approved: true, reason: None }),
+            Self::No(reason) => Some(Answer { approved: false, reason: reason.clone() }),
+            Self::Unclear | Self::Nobody => None,
+        }
+    }
 }
 
 /// Asks until there is an answer.
@@ -77,7 +91,8 @@ async fn read_line() -> Option<String> {
     receiver.await.ok().flatten()
 }
 
-fn question(block: &Block, style: Style) -> String {
+/// Words the question: everything that will run.
+pub(crate) fn question(block: &Block, style: Style) -> String {
     let tool = style.bold(&clean::clean_line(&block.tool));
     let mut out = format!("\n{tool} wants to run:\n");
     let Value::Object(fields) = &block.input else {

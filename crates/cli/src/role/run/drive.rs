@@ -2,7 +2,7 @@
 //!
 //! `stead run` and `stead demo` both drive a run; what they print around it is theirs.
 
-use std::{io, time::Duration};
+use std::{collections::BTreeMap, io, time::Duration};
 
 use api::{
     agent::{AbortRequest, AnswerRequest, Done, RunRequest},
@@ -14,13 +14,14 @@ use serde_json::Value;
 use stdx::clock::Clock;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use vocab::{
-    message::{Block, RunState, Usage},
+    ids::BlockId,
+    message::{Answer, Block, RunState, Usage},
     outcome::{Effect, Failure},
 };
 
 use super::{
     ask::{self, Said},
-    follow::{Body, Follower, Told},
+    follow::{Begin, Follower, Told},
     show::Show,
 };
 use crate::print::{self, words};
@@ -47,6 +48,19 @@ pub(crate) struct Driver<'a> {
     started: Duration,
     interrupts: u32,
     last_output: String,
+}
+
+/// Keys of providers, for an answer as for a request.
+type Keys = BTreeMap<String, String>;
+
+fn interrupts() -> Result<Signal, Failure> {
+    signal(SignalKind::interrupt())
+        .map_err(|error| Failure::not_started("failed", format!("Ctrl-C cannot be heard: {error}")))
+}
+
+/// Tells whether a question waits for its answer.
+fn open(block: &Block) -> bool {
+    block.answer.is_none()
 }
 
 /// What a wait brought.
@@ -76,37 +90,78 @@ impl<'a> Driver<'a> {
     /// # Errors
     /// When it cannot begin, or its stream is lost.
     pub(crate) async fn run(&mut self, request: &RunRequest) -> Result<Ended, Failure> {
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| {
-            Failure::not_started("failed", format!("Ctrl-C cannot be heard: {error}"))
-        })?;
-        let opened = tokio::select! {
-            opened = self.client.events(Endpoint::AgentRun, Target::default(), Some(request), None) => opened?,
-            _ = interrupt.recv() => {
-                return Err(Failure::new("interrupted", Effect::Indeterminate, "left before the run had begun")
-                    .with_hint("look whether it began: stead sessions list"));
+        let mut interrupt = interrupts()?;
+        let begin = Begin { client: self.client, request };
+        let mut follower = Follower::new(&begin, None);
+        self.until_end(&mut follower, &request.keys, &mut interrupt).await
+    }
+
+    /// Answers what a parked run waits for, with one answer to all of it or after asking, and follows it.
+    ///
+    /// # Errors
+    /// When an answer cannot be stored, or the stream is lost.
+    pub(crate) async fn answer(
+        &mut self,
+        session: &str,
+        given: Option<&Said>,
+        keys: &Keys,
+    ) -> Result<Ended, Failure> {
+        let mut interrupt = interrupts()?;
+        let client = self.client;
+        let mut follower = Follower::new(client, Some(session));
+        // What was told before the question was told to somebody; only what comes is shown.
+        self.show.catch_up(true);
+        let (state, usage) = self.follow(&mut follower, &mut interrupt).await?;
+        self.show.catch_up(false);
+        let answered = match &state {
+            RunState::Parked { blocks } => match (given, blocks.last()) {
+                (Some(said), _) if blocks.iter().any(open) => {
+                    self.say_all(session, blocks, said, keys).await?
+                }
+                // All was answered, and the run did not go on: the last answer again lets it.
+                (_, Some(Block { id, answer: Some(answer), .. })) if !blocks.iter().any(open) => {
+                    self.say(session, id, answer.clone(), keys).await?;
+                    true
+                }
+                _ => self.ask_all(session, blocks, keys, &mut interrupt).await?,
+            },
+            RunState::Running | RunState::Ended(_) => {
+                print::err("stead: somebody else has answered that\n");
+                false
             }
         };
-        let body: Box<dyn Body> = Box::new(opened.into_body());
-        let mut follower = Follower::new(self.client, Some(body));
+        if answered {
+            follower.go_on();
+            return self.until_end(&mut follower, keys, &mut interrupt).await;
+        }
+        Ok(self.ended(&follower, state, usage))
+    }
+
+    async fn until_end(
+        &mut self,
+        follower: &mut Follower<'_>,
+        keys: &Keys,
+        interrupt: &mut Signal,
+    ) -> Result<Ended, Failure> {
         loop {
-            let (state, usage) = self.follow(&mut follower, &mut interrupt).await?;
+            let (state, usage) = self.follow(follower, interrupt).await?;
             self.show.close().map_err(|error| broken_output(&error))?;
             if let RunState::Parked { blocks } = &state
                 && self.interactive
                 && self.interrupts == 0
-                && self.ask_all(follower.session(), blocks, request, &mut interrupt).await?
+                && blocks.iter().any(open)
+                && self.ask_all(follower.session(), blocks, keys, interrupt).await?
             {
                 follower.go_on();
                 continue;
             }
-            let session = follower.session().to_owned();
-            return Ok(Ended {
-                session,
-                state,
-                usage,
-                last_output: std::mem::take(&mut self.last_output),
-            });
+            return Ok(self.ended(follower, state, usage));
         }
+    }
+
+    fn ended(&mut self, follower: &Follower<'_>, state: RunState, usage: Usage) -> Ended {
+        let last_output = std::mem::take(&mut self.last_output);
+        Ended { session: follower.session().to_owned(), state, usage, last_output }
     }
 
     async fn follow(
@@ -150,7 +205,12 @@ impl<'a> Driver<'a> {
     /// The first Ctrl-C stops the run and waits for its end, the second leaves it.
     fn interrupted(&mut self, session: &str) -> Result<(), Failure> {
         self.interrupts += 1;
-        if self.interrupts > 1 || session.is_empty() {
+        if session.is_empty() {
+            let why = "left before the run had begun";
+            return Err(Failure::new("interrupted", Effect::Indeterminate, why)
+                .with_hint("look whether it began: stead sessions list"));
+        }
+        if self.interrupts > 1 {
             let short = words::short_id(session);
             let failure = Failure::new(
                 "interrupted",
@@ -161,6 +221,7 @@ impl<'a> Driver<'a> {
                 "go on: stead run -s {short} \"…\"\nlook: stead sessions show {short}"
             )));
         }
+        self.show.notice("stead: stopping; Ctrl-C once more leaves it");
         let (client, request) =
             (self.client.clone(), AbortRequest { session_id: session.to_owned() });
         // The stream tells the end; an abort that fails leaves the second Ctrl-C.
@@ -197,10 +258,10 @@ impl<'a> Driver<'a> {
         &mut self,
         session: &str,
         blocks: &[Block],
-        request: &RunRequest,
+        keys: &Keys,
         interrupt: &mut Signal,
     ) -> Result<bool, Failure> {
-        for block in blocks.iter().filter(|block| block.answer.is_none()) {
+        for block in blocks.iter().filter(|block| open(block)) {
             let said = tokio::select! {
                 said = ask::ask(block, self.show.look().err.style) => said,
                 _ = interrupt.recv() => {
@@ -209,23 +270,47 @@ impl<'a> Driver<'a> {
                     return Ok(true);
                 }
             };
-            let (approved, reason) = match said {
-                Said::Yes => (true, None),
-                Said::No(reason) => (false, reason),
-                Said::Unclear | Said::Nobody => return Ok(false),
-            };
-            let answer = AnswerRequest {
-                session_id: session.to_owned(),
-                block_id: block.id.to_string(),
-                approved,
-                reason,
-                keys: request.keys.clone(),
-            };
-            if !ask::answer(self.client, &answer).await? {
-                print::err("stead: somebody else has answered that\n");
-            }
+            let Some(answer) = said.answer() else { return Ok(false) };
+            self.say(session, &block.id, answer, keys).await?;
         }
         Ok(true)
+    }
+
+    /// Gives one answer to every open question, and shows each.
+    async fn say_all(
+        &self,
+        session: &str,
+        blocks: &[Block],
+        said: &Said,
+        keys: &Keys,
+    ) -> Result<bool, Failure> {
+        let Some(answer) = said.answer() else { return Ok(false) };
+        for block in blocks.iter().filter(|block| open(block)) {
+            print::err(&ask::question(block, self.show.look().err.style));
+            print::err(if answer.approved { "allowed\n" } else { "refused\n" });
+            self.say(session, &block.id, answer.clone(), keys).await?;
+        }
+        Ok(true)
+    }
+
+    async fn say(
+        &self,
+        session: &str,
+        block: &BlockId,
+        answer: Answer,
+        keys: &Keys,
+    ) -> Result<(), Failure> {
+        let request = AnswerRequest {
+            session_id: session.to_owned(),
+            block_id: block.to_string(),
+            approved: answer.approved,
+            reason: answer.reason,
+            keys: keys.clone(),
+        };
+        if !ask::answer(self.client, &request).await? {
+            print::err("stead: somebody else has answered that\n");
+        }
+        Ok(())
     }
 
     /// Asks how a run stands whose stream did not tell.

@@ -6,6 +6,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use api::{
+    agent::RunRequest,
     client::{Client, ClientError, Target},
     routes::Endpoint,
 };
@@ -39,7 +40,8 @@ pub(crate) trait Body: Send {
 
 /// Opens streams.
 pub(crate) trait Opener {
-    /// Opens the stream of a session after a position; none when nothing is live.
+    /// Opens the stream of a session after a position; none when nothing is live. Without a session it
+    /// asks for the run itself, once or again: that must be the same run.
     fn open<'a>(
         &'a self,
         session: &'a str,
@@ -57,7 +59,7 @@ pub(crate) struct Follower<'a> {
     events: VecDeque<Event>,
     failures: u32,
     /// Why the last attempt failed.
-    why: String,
+    why: Failure,
     finished: bool,
 }
 
@@ -68,17 +70,17 @@ impl std::fmt::Debug for Follower<'_> {
 }
 
 impl<'a> Follower<'a> {
-    /// Reads on from a stream that is open.
-    pub(crate) fn new(opener: &'a dyn Opener, body: Option<Box<dyn Body>>) -> Self {
+    /// Follows a run of a session, or one that is begun first where none is named.
+    pub(crate) fn new(opener: &'a dyn Opener, session: Option<&str>) -> Self {
         Self {
             opener,
-            session: String::new(),
+            session: session.unwrap_or_default().to_owned(),
             position: None,
-            body,
+            body: None,
             decoder: Decoder::default(),
             events: VecDeque::new(),
             failures: 0,
-            why: String::new(),
+            why: broken("nothing was asked yet"),
             finished: false,
         }
     }
@@ -135,20 +137,13 @@ impl<'a> Follower<'a> {
     fn lose(&mut self, why: &str) {
         self.body = None;
         self.decoder = Decoder::default();
-        why.clone_into(&mut self.why);
+        self.why = broken(why);
     }
 
     /// Opens the stream again, with a wait that doubles; false when nothing is live.
     async fn reopen(&mut self) -> Result<bool, Failure> {
-        if self.session.is_empty() || self.failures >= CLIENT_RECONNECTS_MAX {
-            let message =
-                format!("the stream of the run broke and did not come back: {}", self.why);
-            let failure = Failure::new("connection_broken", Effect::Indeterminate, message);
-            return Err(if self.session.is_empty() {
-                failure.with_hint("look whether the run began: stead sessions list")
-            } else {
-                failure.with_hint(format!("look at it: stead sessions show {}", self.session))
-            });
+        if self.failures >= CLIENT_RECONNECTS_MAX {
+            return Err(self.given_up());
         }
         if self.failures > 0 {
             tokio::time::sleep(Duration::from_millis(200 << (self.failures - 1))).await;
@@ -161,14 +156,33 @@ impl<'a> Follower<'a> {
             }
             Ok(None) => Ok(false),
             Err(ClientError::Problem(problem)) if problem.code == "no_live_run" => Ok(false),
-            Err(ClientError::Problem(problem)) if problem.code != "draining" => {
+            Err(ClientError::Problem(problem)) if !self.passes(&problem.code) => {
                 Err((*problem).into())
             }
             Err(error) => {
-                self.why = Failure::from(error).message;
+                self.why = error.into();
                 Ok(true)
             }
         }
+    }
+
+    /// Tells whether a refusal is over in a moment: a daemon that stops, and an earlier attempt to begin
+    /// the same run that is still being stored.
+    fn passes(&self, code: &str) -> bool {
+        let again = self.session.is_empty() && self.failures > 1;
+        code == "draining" || again && matches!(code, "run_in_flight" | "conflict")
+    }
+
+    fn given_up(&self) -> Failure {
+        let why = &self.why;
+        if self.session.is_empty() {
+            // Of several attempts one may have been heard.
+            let message = format!("the run could not be begun: {}", why.message);
+            return Failure::new(&why.code, Effect::Indeterminate, message)
+                .with_hint("look whether it began: stead sessions list");
+        }
+        let message = format!("the stream of the run broke and did not come back: {}", why.message);
+        broken(&message).with_hint(format!("look at it: stead sessions show {}", self.session))
     }
 
     fn understand(&mut self, event: Event) -> Option<Told> {
@@ -198,6 +212,10 @@ impl<'a> Follower<'a> {
     }
 }
 
+fn broken(why: &str) -> Failure {
+    Failure::new("connection_broken", Effect::Indeterminate, why)
+}
+
 impl Opener for Client {
     fn open<'a>(
         &'a self,
@@ -210,6 +228,32 @@ impl Opener for Client {
             // 204: nothing is live.
             Ok((response.status().as_u16() != 204)
                 .then(|| Box::new(response.into_body()) as Box<dyn Body>))
+        })
+    }
+}
+
+/// Asks for a run, and for its stream once its session is known.
+#[derive(Debug)]
+pub(crate) struct Begin<'a> {
+    /// The daemon.
+    pub(crate) client: &'a Client,
+    /// What is asked; its idempotency key makes a second request the same one.
+    pub(crate) request: &'a RunRequest,
+}
+
+impl Opener for Begin<'_> {
+    fn open<'a>(
+        &'a self,
+        session: &'a str,
+        after: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn Body>>, ClientError>> {
+        if !session.is_empty() {
+            return self.client.open(session, after);
+        }
+        Box::pin(async move {
+            let target = Target::default();
+            let sent = self.client.events(Endpoint::AgentRun, target, Some(self.request), None);
+            Ok(Some(Box::new(sent.await?.into_body()) as Box<dyn Body>))
         })
     }
 }

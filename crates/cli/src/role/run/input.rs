@@ -36,45 +36,56 @@ const PICTURES: &[(&[u8], usize, &str)] = &[
     (b"WEBP", 8, "image/webp"),
 ];
 
-/// Returns the parts of the message.
+/// Returns the parts of the message; none when nothing was said at all.
 ///
 /// # Errors
-/// When there is nothing to ask, or an input cannot be read or is too large.
+/// When what is asked is empty, or an input cannot be read or is too large.
 pub(crate) fn parts(
     words: &[String],
     files: &[std::path::PathBuf],
-) -> Result<Vec<RunPart>, Failure> {
+) -> Result<Option<Vec<RunPart>>, Failure> {
     let wanted = match words {
-        [] if print::stdin_is_terminal() => return Err(nothing_asked()),
+        [] if print::stdin_is_terminal() => false,
         [] => true,
         [only] if only == "-" => true,
         _ => carries_text(),
     };
     let piped = if wanted { read_stdin()? } else { String::new() };
-    let mut parts = vec![RunPart::Text { text: prompt(words, &piped)? }];
+    let Some(text) = prompt(words, &piped)? else {
+        // A file alone says nothing about what is wanted of it.
+        return if files.is_empty() { Ok(None) } else { Err(nothing_asked()) };
+    };
+    let mut parts = vec![RunPart::Text { text }];
     for path in files {
         parts.push(file(path)?);
     }
-    Ok(parts)
+    Ok(Some(parts))
 }
 
-/// Puts words and piped text together.
-fn prompt(words: &[String], piped: &str) -> Result<String, Failure> {
+/// Puts words and piped text together; none without both.
+fn prompt(words: &[String], piped: &str) -> Result<Option<String>, Failure> {
     let asked = match words {
         [only] if only == "-" => "",
         words => &words.join(" "),
     };
     let (asked, piped) = (asked.trim(), piped.trim_end());
     match (asked.is_empty(), piped.trim().is_empty()) {
-        (true, true) => Err(nothing_asked()),
-        (true, false) => Ok(piped.to_owned()),
-        (false, true) => Ok(asked.to_owned()),
-        (false, false) => Ok(format!("{asked}\n\n{}", fenced(piped))),
+        (true, true) if words.is_empty() => Ok(None),
+        (true, true) if words == ["-"] => Err(empty("standard input is empty")),
+        (true, true) => Err(empty("the prompt is empty")),
+        (true, false) => Ok(Some(piped.to_owned())),
+        (false, true) => Ok(Some(asked.to_owned())),
+        (false, false) => Ok(Some(format!("{asked}\n\n{}", fenced(piped)))),
     }
 }
 
-fn nothing_asked() -> Failure {
-    Failure::not_started("usage", "there is no prompt").with_hint("stead run \"what to do\"")
+fn empty(what: &str) -> Failure {
+    Failure::not_started("usage", what).with_hint("stead run \"what to do\"")
+}
+
+/// Refuses a command that asks nothing.
+pub(crate) fn nothing_asked() -> Failure {
+    empty("there is no prompt")
 }
 
 /// Puts a text into a fence that it cannot close.
@@ -163,19 +174,22 @@ fn part(name: &str, bytes: Vec<u8>) -> Result<RunPart, Failure> {
 mod tests {
     use super::*;
 
-    fn check(words: &[&str], piped: &str, expected: Option<&str>) {
+    fn check(words: &[&str], piped: &str, expected: Result<Option<&str>, &str>) {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        assert_eq!(prompt(&words, piped).ok().as_deref(), expected, "{words:?} {piped:?}");
+        let said = prompt(&words, piped).map_err(|failure| failure.message);
+        let said = said.as_ref().map(Option::as_deref).map_err(String::as_str);
+        assert_eq!(said, expected, "{words:?} {piped:?}");
     }
 
     #[test]
     fn words_and_piped_text_become_one_prompt() {
-        check(&["fix", "the test"], "", Some("fix the test"));
-        check(&["-"], "all of it\n", Some("all of it"));
-        check(&[], "all of it\n", Some("all of it"));
-        check(&["why?"], "a\n```\nb\n", Some("why?\n\n````\na\n```\nb\n````"));
-        check(&[], " \n", None);
-        check(&["  "], "", None);
+        check(&["fix", "the test"], "", Ok(Some("fix the test")));
+        check(&["-"], "all of it\n", Ok(Some("all of it")));
+        check(&[], "all of it\n", Ok(Some("all of it")));
+        check(&["why?"], "a\n```\nb\n", Ok(Some("why?\n\n````\na\n```\nb\n````")));
+        check(&[], " \n", Ok(None));
+        check(&["-"], " \n", Err("standard input is empty"));
+        check(&["  "], "", Err("the prompt is empty"));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub(crate) struct Show {
     to: To,
     look: Look,
     live_line: bool,
+    silent: bool,
 }
 
 #[derive(Debug)]
@@ -30,12 +31,17 @@ enum To {
 impl Show {
     /// Shows it to a person.
     pub(crate) fn person(look: Look, thinking: bool) -> Self {
-        Self { to: To::Person(Box::new(Teller::new(look, thinking))), look, live_line: false }
+        Self {
+            to: To::Person(Box::new(Teller::new(look, thinking))),
+            look,
+            live_line: false,
+            silent: false,
+        }
     }
 
     /// Prints every chunk as a line of JSON.
     pub(crate) fn json() -> Self {
-        Self { to: To::Program, look: Look::of_process(), live_line: false }
+        Self { to: To::Program, look: Look::of_process(), live_line: false, silent: false }
     }
 
     /// Returns how output looks.
@@ -48,18 +54,39 @@ impl Show {
         matches!(self.to, To::Program)
     }
 
+    /// Begins or ends to listen without a word, to what was shown before.
+    pub(crate) fn catch_up(&mut self, silent: bool) {
+        self.silent = silent;
+        if let (To::Person(teller), false) = (&mut self.to, silent) {
+            teller.turn_page();
+        }
+    }
+
     /// Shows what the stream told.
     ///
     /// # Errors
     /// When standard output cannot be written.
     pub(crate) fn told(&mut self, told: &Told, now: Duration) -> io::Result<()> {
         match (&mut self.to, told) {
+            (To::Person(teller), Told::Chunk(chunk)) if self.silent => {
+                teller.take(chunk, now);
+                Ok(())
+            }
+            (To::Program, _) if self.silent => Ok(()),
             (To::Program, Told::Session(value) | Told::Chunk(value)) => line(value),
             (To::Person(teller), Told::Chunk(chunk)) => {
                 let pieces = teller.take(chunk, now);
                 self.print(pieces)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Tells a person at the terminal a line that is no part of the run.
+    pub(crate) fn notice(&mut self, line: &str) {
+        if self.look.err.terminal && !self.is_json() {
+            self.clear_live_line();
+            print::err(&format!("\n{line}\n"));
         }
     }
 

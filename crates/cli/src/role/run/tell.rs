@@ -138,6 +138,13 @@ impl Teller {
         self.close_line(out);
     }
 
+    /// Goes on as on an empty page, with all that was told known.
+    pub(crate) fn turn_page(&mut self) {
+        self.last = None;
+        self.words =
+            Words { markdown: Markdown::new(self.look.out.style), open: false, told: false };
+    }
+
     /// A message begins, or is told again from its start.
     fn start(&mut self, message: &str) {
         if self.message != message {

@@ -21,8 +21,16 @@ const CANDIDATES_SHOWN: usize = 10;
 /// # Errors
 /// When there is none, or several are meant.
 pub(crate) async fn session(client: &Client, text: &str) -> Result<SessionRow, Failure> {
+    Ok(detail(client, text).await?.row)
+}
+
+/// Finds the session with its run.
+///
+/// # Errors
+/// When there is none, or several are meant.
+pub(crate) async fn detail(client: &Client, text: &str) -> Result<SessionDetail, Failure> {
     match show(client, text).await {
-        Ok(detail) => Ok(detail.row),
+        Ok(detail) => Ok(detail),
         Err(ClientError::Problem(problem)) if problem.code == "ambiguous" => {
             let asked = problem.candidates.iter().take(CANDIDATES_SHOWN);
             let rows = join_all(asked.map(|id| async move {

@@ -39,6 +39,12 @@ impl Opener for Plan {
     }
 }
 
+/// Begins a run whose first stream has these pieces.
+fn begun<'a>(plan: &'a Plan, pieces: &[&'static str]) -> Follower<'a> {
+    plan.answers.lock().unwrap().push_front(Ok(Some(body(pieces))));
+    Follower::new(plan, None)
+}
+
 async fn told(follower: &mut Follower<'_>) -> Vec<String> {
     let mut out = Vec::new();
     loop {
@@ -64,36 +70,36 @@ const DONE: &str = "data: [DONE]\n\n";
 async fn a_broken_stream_goes_on_at_its_position() {
     let plan = Plan::default();
     plan.answers.lock().unwrap().push_back(Ok(Some(body(&[B, FINISH, DONE]))));
-    let mut follower = Follower::new(&plan, Some(body(&[SESSION, A, "id: r.2.0\ndata: {\"ty"])));
+    let mut follower = begun(&plan, &[SESSION, A, "id: r.2.0\ndata: {\"ty"]);
     assert_eq!(told(&mut follower).await, ["stead-session", "a", "b", "finish", "done"]);
-    assert_eq!(*plan.asked.lock().unwrap(), ["ses_1 r.1.0"]);
+    assert_eq!(*plan.asked.lock().unwrap(), [" -", "ses_1 r.1.0"]);
 }
 
 #[tokio::test]
 async fn a_parked_run_goes_on_before_its_finish() {
     let plan = Plan::default();
     plan.answers.lock().unwrap().push_back(Ok(Some(body(&[B, FINISH, DONE]))));
-    let mut follower = Follower::new(&plan, Some(body(&[SESSION, A, FINISH, DONE])));
+    let mut follower = begun(&plan, &[SESSION, A, FINISH, DONE]);
     assert_eq!(told(&mut follower).await, ["stead-session", "a", "finish", "done"]);
     follower.go_on();
     assert_eq!(told(&mut follower).await, ["b", "finish", "done"]);
-    assert_eq!(*plan.asked.lock().unwrap(), ["ses_1 r.1.0"]);
+    assert_eq!(*plan.asked.lock().unwrap(), [" -", "ses_1 r.1.0"]);
 }
 
 #[tokio::test]
 async fn a_stream_that_broke_after_its_finish_is_over() {
     let plan = Plan::default();
-    let mut follower = Follower::new(&plan, Some(body(&[SESSION, A, FINISH])));
+    let mut follower = begun(&plan, &[SESSION, A, FINISH]);
     assert_eq!(told(&mut follower).await, ["stead-session", "a", "finish", "done"]);
-    assert!(plan.asked.lock().unwrap().is_empty());
+    assert_eq!(*plan.asked.lock().unwrap(), [" -"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_gives_up_after_so_many_attempts() {
     let plan = Plan::default();
-    let mut follower = Follower::new(&plan, Some(body(&[SESSION])));
+    let mut follower = begun(&plan, &[SESSION]);
     assert_eq!(told(&mut follower).await, ["stead-session", "connection_broken"]);
-    let attempts = plan.asked.lock().unwrap().len();
+    let attempts = plan.asked.lock().unwrap().len() - 1;
     assert_eq!(attempts, usize::try_from(CLIENT_RECONNECTS_MAX).unwrap());
 }
 
@@ -102,13 +108,36 @@ async fn a_silent_stream_counts_as_broken() {
     let plan = Plan::default();
     plan.answers.lock().unwrap().push_back(Ok(None));
     let silent: Box<dyn Body> = Box::new(Pieces([SESSION].into(), true));
-    let mut follower = Follower::new(&plan, Some(silent));
+    plan.answers.lock().unwrap().push_front(Ok(Some(silent)));
+    let mut follower = Follower::new(&plan, None);
     assert_eq!(told(&mut follower).await, ["stead-session", "gone"]);
 }
 
-#[tokio::test]
-async fn a_stream_without_a_session_is_not_looked_for() {
+#[tokio::test(start_paused = true)]
+async fn a_run_is_asked_for_again_until_its_first_frame() {
     let plan = Plan::default();
-    let mut follower = Follower::new(&plan, Some(body(&[])));
-    assert_eq!(told(&mut follower).await, ["connection_broken"]);
+    let refused = |code: &str| {
+        let failure = Failure::not_started(code, "not now");
+        Err(ClientError::Problem(Box::new(failure.into())))
+    };
+    let answers = [
+        Ok(Some(body(&[]))),
+        refused("run_in_flight"),
+        Err(ClientError::Unreachable(std::io::ErrorKind::NotFound.into())),
+        Ok(Some(body(&[SESSION, A, FINISH, DONE]))),
+    ];
+    plan.answers.lock().unwrap().extend(answers);
+    let mut follower = Follower::new(&plan, None);
+    assert_eq!(told(&mut follower).await, ["stead-session", "a", "finish", "done"]);
+    assert_eq!(*plan.asked.lock().unwrap(), [" -"; 4]);
+
+    // Another run of the session is no earlier attempt of ours.
+    let plan = Plan::default();
+    plan.answers.lock().unwrap().push_back(refused("run_in_flight"));
+    assert_eq!(told(&mut Follower::new(&plan, None)).await, ["run_in_flight"]);
+
+    let plan = Plan::default();
+    assert_eq!(told(&mut Follower::new(&plan, None)).await, ["daemon_unreachable"]);
+    let attempts = plan.asked.lock().unwrap().len();
+    assert_eq!(attempts, usize::try_from(CLIENT_RECONNECTS_MAX).unwrap());
 }
