@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use vocab::{ids::SessionId, outcome::Failure};
 
 use crate::{
+    decode::Query,
     mount::{Ask, Handler, Reply},
     refuse::Refused,
 };
@@ -66,6 +67,15 @@ pub fn handler(services: Services) -> Handler {
 
 /// The table's other half.
 async fn answer(services: &Services, endpoint: Endpoint, ask: Ask) -> Result<Reply, Refused> {
+    match endpoint {
+        // They read their own.
+        Endpoint::SessionList | Endpoint::Events => {}
+        // These speak with others' programs, and of other versions.
+        Endpoint::Handshake | Endpoint::Chat | Endpoint::ChatStream => {}
+        _ => {
+            Query::parse(&ask.query, &[])?;
+        }
+    }
     match endpoint {
         Endpoint::Handshake => daemon::handshake(services, &ask),
         Endpoint::AgentRun => Box::pin(agent::run(services, ask)).await,
