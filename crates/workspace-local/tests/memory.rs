@@ -1,16 +1,15 @@
 //! What searches cost in memory, measured in a process of its own.
 
 #![expect(clippy::disallowed_methods, reason = "makes files, and reads its own memory")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot look at itself has failed")]
+#![expect(clippy::tests_outside_test_module, reason = "the one test of a process of its own")]
 
 use std::{fs, sync::Arc};
 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use vocab::ids::{CallId, RunId};
-use workspace::{
-    call::{Call, CallContext, Envelope},
-    source::{OwnedWorkspace as _, Workspace as _},
-};
+use workspace::call::{Call, CallContext, Envelope};
 use workspace_local::{LocalWorkspace, Options};
 
 /// Reads a number of bytes that the kernel counts of this process.

@@ -161,7 +161,7 @@ async fn keys_of_a_request_are_bounded_like_stored_ones() {
         [("../x", "k"), ("", "k"), ("a b", "k"), ("a", ""), ("a", "k\nl"), ("a", &long)]
     {
         let mut request = prompt("hi");
-        request.keys = [(name.to_owned(), key.to_owned())].into();
+        request.keys = [(name.to_owned(), key.to_owned().into())].into();
         let sent =
             stage.client().events(Endpoint::AgentRun, Target::default(), Some(&request), None);
         let told = problem(sent.await);
