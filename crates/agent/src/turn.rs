@@ -28,7 +28,7 @@ use crate::{
     next::{Rules, Step, next},
     parts::{beginning, in_step, last_step, usage},
     pen::Pen,
-    toolbelt::Toolbelt,
+    toolbelt::{Kit, Toolbelt},
     transcript::Transcript,
 };
 
@@ -150,7 +150,7 @@ impl Loop {
                 Step::Park => {
                     let now = self.clock.now().as_millis();
                     let within = self.settings.answer_within;
-                    self.pen.write(|transcript| Ok(park(transcript, now, within))).await?;
+                    self.pen.write(|transcript| Ok(park(transcript, &kit, now, within))).await?;
                     let state = self.pen.transcript().run.state.clone();
                     // A parked run is nobody's work any more: a stop that comes now finds it stored.
                     if matches!(state, RunState::Parked { .. }) {
@@ -230,7 +230,7 @@ fn settle(transcript: &Transcript, refuse: Vec<(usize, Failure)>, ask: &[usize])
     asked
 }
 
-fn park(transcript: &Transcript, now: i64, within: Option<Duration>) -> Entry {
+fn park(transcript: &Transcript, kit: &Kit, now: i64, within: Option<Duration>) -> Entry {
     let deadline_at = within.map(|within| {
         now.saturating_add(i64::try_from(within.as_millis()).unwrap_or(i64::MAX))
     });
@@ -239,11 +239,14 @@ fn park(transcript: &Transcript, now: i64, within: Option<Duration>) -> Entry {
         if let Part::Call { call, tool, input, block: Some(block), state: CallState::Blocked } =
             part
         {
+            // Asked is what would run, not what was written: repaired, and without what nobody knows.
+            let input = input.clone();
+            let input = kit.find(tool).map_or(input.clone(), |tool| tool.spec.prepare(input));
             blocks.push(Block {
                 id: block.clone(),
                 call: call.clone(),
                 tool: tool.clone(),
-                input: input.clone(),
+                input,
                 asked_at: now,
                 deadline_at,
                 answer: None,

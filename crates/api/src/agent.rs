@@ -8,7 +8,10 @@ use vocab::{
     message::{Mode, Role},
 };
 
-use crate::history::{self, Few};
+use crate::{
+    history::{self, Few},
+    secret::Key,
+};
 
 /// The body of `POST /agent/run`. Whoever receives it reads the messages as a [`History`].
 ///
@@ -50,7 +53,7 @@ pub struct RunRequest<M = Vec<RunMessage>> {
         skip_serializing_if = "BTreeMap::is_empty",
         deserialize_with = "history::keys"
     )]
-    pub keys: BTreeMap<String, String>,
+    pub keys: BTreeMap<String, Key>,
 }
 
 /// A message of a request.
@@ -185,7 +188,7 @@ pub struct AnswerRequest {
         skip_serializing_if = "BTreeMap::is_empty",
         deserialize_with = "history::keys"
     )]
-    pub keys: BTreeMap<String, String>,
+    pub keys: BTreeMap<String, Key>,
 }
 
 /// The answer to `POST /agent/answer`.

@@ -12,6 +12,8 @@ use serde::{
 use serde_json::value::RawValue;
 use vocab::{limits::REQUEST_KEYS_MAX, message::Role};
 
+use crate::secret::Key;
+
 /// A conversation as a client sends it: read through once, and only the last message kept, as it
 /// stands in the body.
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,7 +103,7 @@ impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Entries<T, MAX
 }
 
 /// Reads keys by provider, not more than a request may bring.
-pub(crate) fn keys<'de, D>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error>
+pub(crate) fn keys<'de, D>(deserializer: D) -> Result<BTreeMap<String, Key>, D::Error>
 where
     D: Deserializer<'de>,
 {
@@ -111,7 +113,7 @@ where
 struct Keys;
 
 impl<'de> Visitor<'de> for Keys {
-    type Value = BTreeMap<String, String>;
+    type Value = BTreeMap<String, Key>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("keys by provider")

@@ -49,13 +49,9 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
     let clock = Clock::system();
     let config = config::load(paths)?;
     let (store, opening) = Store::open(&store::Options::new(paths.database(), clock.clone()))?;
-    if let Some(aside) = &opening.set_aside {
-        let problem = aside.problem.as_str();
-        tracing::error!(path = %aside.path.display(), problem, "the database was damaged and set aside; a new one began");
-        crate::print::err(&format!(
-            "stead: the database was damaged ({problem}); it is kept at {} and a new one began\n",
-            aside.path.display()
-        ));
+    let notices = notices(&opening);
+    for notice in &notices {
+        tracing::error!(notice, "told to every client of this start");
     }
     end_leftovers(&store).await?;
     let hub = Hub::new(store.clone());
@@ -82,7 +78,8 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
         tracing::warn!(runs = closed, "interrupted runs were closed");
     }
     tokio::spawn(Arc::clone(&sessions).watch_deadlines());
-    let parts = Parts { paths: paths.clone(), clock, store, hub, secrets, workspaces };
+    let paths = paths.clone();
+    let parts = Parts { paths, clock, store, hub, secrets, workspaces, notices };
     let id = vocab::ids::ArtifactId::generate().to_string();
     let tenant: Arc<dyn Tenant> = Arc::clone(&sessions) as Arc<dyn Tenant>;
     let daemon = Arc::new(Daemon::new(id, parts, vec![tenant]));
@@ -96,6 +93,15 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
     let perimeter = Perimeter::new(credential, pages(&config)?);
     let front = Arc::new(Front::new(perimeter, gateway::routes::handler(services)));
     Ok(Composed { daemon, front, about, stop })
+}
+
+/// Returns what people must know about the database that was found.
+fn notices(opening: &store::Opening) -> Vec<String> {
+    let aside = opening.set_aside.iter().map(|aside| {
+        let (path, problem) = (aside.path.display(), &aside.problem);
+        format!("the database was damaged ({problem}); it is kept at {path}, and a new, empty one began")
+    });
+    aside.collect()
 }
 
 /// Reads the pages that may call.

@@ -20,7 +20,7 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 use tokio_util::sync::CancellationToken;
-use vocab::limits;
+use vocab::limits::{self, SOCKET_PATH_BYTES_MAX};
 
 use crate::{
     listen::{connection::Bounds, stream::Stream},
@@ -31,9 +31,6 @@ use crate::{
 pub mod connection;
 pub(crate) mod stream;
 pub(crate) mod watched;
-
-/// Longest path of a socket: the kernel's structure has 108 bytes on Linux and 104 elsewhere.
-const SOCKET_PATH_BYTES_MAX: usize = 103;
 
 /// Pauses after an accept that failed for want of something: it doubles up to the longest.
 const ACCEPT_PAUSE_MS: (u64, u64) = (10, 1_000);

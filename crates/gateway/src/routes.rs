@@ -67,14 +67,11 @@ pub fn handler(services: Services) -> Handler {
 
 /// The table's other half.
 async fn answer(services: &Services, endpoint: Endpoint, ask: Ask) -> Result<Reply, Refused> {
-    match endpoint {
-        // They read their own.
-        Endpoint::SessionList | Endpoint::Events => {}
-        // These speak with others' programs, and of other versions.
-        Endpoint::Handshake | Endpoint::Chat | Endpoint::ChatStream => {}
-        _ => {
-            Query::parse(&ask.query, &[])?;
-        }
+    let reads_its_own = matches!(endpoint, Endpoint::SessionList | Endpoint::Events);
+    // These speak with others' programs, and with other versions of ours.
+    let lax = matches!(endpoint, Endpoint::Handshake | Endpoint::Chat | Endpoint::ChatStream);
+    if !reads_its_own && !lax {
+        Query::parse(&ask.query, &[])?;
     }
     match endpoint {
         Endpoint::Handshake => daemon::handshake(services, &ask),

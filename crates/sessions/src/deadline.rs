@@ -1,4 +1,5 @@
-//! Questions that nobody answered in time: they count as denied, and their runs go on.
+//! What time does to runs: questions that nobody answered count as denied, and runs whose end the store
+//! once refused get it as soon as it takes it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,12 +7,12 @@ use vocab::{ids::SessionId, message::RunState, outcome::Failure};
 
 use crate::sessions::Sessions;
 
-/// How long a look at the deadlines waits when the store could not be read.
+/// How long the next look waits when the store was in trouble.
 const RETRY: Duration = Duration::from_secs(60);
 
 impl Sessions {
-    /// Watches the deadlines of parked runs for as long as the daemon lives. It sleeps until the next
-    /// one is due, and looks again when a run parks.
+    /// Watches for as long as the daemon lives. It sleeps until the next deadline is due, and looks again
+    /// when a run leaves.
     pub async fn watch_deadlines(self: Arc<Self>) {
         loop {
             let wait = match self.expire_due().await {
@@ -34,7 +35,8 @@ impl Sessions {
         }
     }
 
-    /// Resumes the runs whose questions are overdue; returns how long until the next one is.
+    /// Resumes the runs whose questions are overdue and ends those that nobody works on; returns how long
+    /// until the next one is due.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -42,6 +44,13 @@ impl Sessions {
         let now = self.clock.now().as_millis();
         let mut next: Option<i64> = None;
         for stored in self.store.live_runs().await? {
+            if stored.run.state == RunState::Running {
+                // One that works has its slot; one that has none lost its end to a disk in trouble.
+                if let Ok(_reservation) = self.runs.reserve(&stored.session) {
+                    self.end_orphan(&stored.session).await?;
+                }
+                continue;
+            }
             let Some(deadline) = earliest(&stored.run.state) else { continue };
             if deadline > now {
                 next = Some(next.map_or(deadline, |known| known.min(deadline)));

@@ -266,7 +266,9 @@ impl Sessions {
     ) -> Result<Place, Failure> {
         let dir = match (workspace, cwd) {
             (Some(name), _) => self.workspaces.find(name)?.path,
-            (None, Some(cwd)) if std::path::Path::new(cwd).is_absolute() => cwd.into(),
+            (None, Some(cwd)) if std::path::Path::new(cwd).is_absolute() && !cwd.contains('\0') => {
+                cwd.into()
+            }
             (None, Some(_)) => {
                 return Err(Failure::not_started("invalid_field", "cwd must be an absolute path"));
             }

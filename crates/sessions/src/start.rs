@@ -137,6 +137,10 @@ impl Sessions {
             return Err(Failure::not_started("invalid_field", why));
         }
         let Some(answer) = self.store.idempotent(scope, token).await? else { return Ok(None) };
+        if answer.get("said").and_then(|value| value.as_str()) != Some(&said::digest(&start.parts)) {
+            let why = "this idempotency key was used for another message";
+            return Err(Failure::not_started("idempotency_mismatch", why));
+        }
         let id = |key: &str| {
             answer.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
         };
@@ -206,6 +210,7 @@ impl Sessions {
         if let Some(token) = &start.idempotency_key {
             let answer = json!({
                 "session": begun.session, "run": begun.run.id, "message": begun.run.message,
+                "said": said::digest(&start.parts),
             });
             let (scope, token) = (scope.to_owned(), token.clone());
             batch = batch.change(Change::PutIdempotent { scope, token, answer });

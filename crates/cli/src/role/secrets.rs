@@ -1,9 +1,6 @@
 //! `stead secrets`: keys go in by a hidden prompt or a pipe, never by an argument, and never come out.
 
-use std::{
-    io::{self, BufRead as _},
-    process::ExitCode,
-};
+use std::{io, process::ExitCode};
 
 use api::{
     agent::Done,
@@ -30,10 +27,8 @@ pub(crate) fn run(command: Secrets) -> anyhow::Result<ExitCode> {
             Secrets::Set { provider } => {
                 let key = read_key(&provider)?;
                 let client = client::connect(&env::paths()?).await?;
-                let body =
-                    SetSecret { provider_id: provider.clone(), key: key.expose().to_owned() };
+                let body = SetSecret { provider_id: provider.clone(), key: key.into() };
                 let done = client.json::<_, Done>(Endpoint::SecretSet, target, Some(&body)).await;
-                drop(Secret::new(body.key));
                 done.map_err(Failure::from)?;
                 print::err(&format!("stead: the key of {provider} is stored\n"));
                 Ok(ExitCode::from(exit::OK))
@@ -80,13 +75,28 @@ fn read_key(provider: &str) -> Result<Secret, Failure> {
     key(line)
 }
 
-fn line_of(reader: impl io::BufRead) -> Result<String, Failure> {
-    let mut line = String::new();
-    let limit = u64::try_from(SECRET_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(2);
-    io::Read::take(reader, limit).read_line(&mut line).map_err(|error| {
+/// Reads up to the end of a line, or to the Ctrl-C that ends one at the hidden prompt.
+fn line_of(mut reader: impl io::BufRead) -> Result<String, Failure> {
+    let cannot = |error: &dyn std::fmt::Display| {
         Failure::not_started("usage", format!("the key cannot be read: {error}"))
-    })?;
-    Ok(line)
+    };
+    // One allocation for all of it, so that no copy of its beginning stays behind.
+    let room = SECRET_BYTES_MAX + 2;
+    let mut line = Vec::with_capacity(room);
+    loop {
+        let come = match reader.fill_buf() {
+            Ok(come) => come,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(cannot(&error)),
+        };
+        let ends = come.iter().position(|byte| matches!(*byte, b'\n' | CTRL_C));
+        let taken = ends.map_or(come.len(), |at| at + 1).min(room - line.len());
+        line.extend_from_slice(&come[..taken]);
+        reader.consume(taken);
+        if ends.is_some() || taken == 0 || line.len() == room {
+            return String::from_utf8(line).map_err(|_no_text| cannot(&"it is not UTF-8"));
+        }
+    }
 }
 
 fn key(line: String) -> Result<Secret, Failure> {
@@ -145,6 +155,18 @@ mod tests {
             let message = told(bad).unwrap_err();
             assert!(!message.contains("x") || !message.contains(bad), "{message}");
         }
-        assert_eq!(line_of(&b"first\nsecond\n"[..]).unwrap(), "first\n");
+        for (typed, line) in [
+            (&b"first\nsecond\n"[..], "first\n"),
+            (b"no end", "no end"),
+            (b"half\x03rest\n", "half\x03"),
+            (b"", ""),
+        ] {
+            assert_eq!(line_of(typed).unwrap(), line);
+        }
+        assert!(line_of(&b"\xff\n"[..]).is_err());
+        assert_eq!(
+            line_of(io::BufReader::new(io::repeat(b'x'))).unwrap().len(),
+            SECRET_BYTES_MAX + 2
+        );
     }
 }

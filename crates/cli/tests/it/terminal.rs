@@ -43,7 +43,7 @@ fn left_at_a_question(home: &Home) -> String {
 fn a_question_takes_only_a_clear_answer() {
     let home = asking();
     let mut terminal = on_terminal(&home, &["run", "look"]);
-    terminal.wait_for("command: echo one; echo two");
+    terminal.wait_for("echo one; echo two");
     terminal.wait_for(QUESTION);
     terminal.type_in("perhaps\n");
     terminal.wait_for(QUESTION);
@@ -72,7 +72,7 @@ fn a_run_that_was_left_at_its_question_is_answered_later() {
     home.stead(&["daemon", "stop"]).with(0);
 
     let mut terminal = on_terminal(&home, &["run", "-s", &session]);
-    terminal.wait_for("command: echo one; echo two");
+    terminal.wait_for("echo one; echo two");
     terminal.wait_for(QUESTION);
     terminal.type_in("yes\n");
     terminal.wait_for("I saw one");
@@ -93,7 +93,7 @@ fn a_script_answers_without_a_terminal() {
     home.stead(&["run", "--answer", "yes"]).with(2);
     home.stead(&["run", "-s", &session, "--answer", "yes", "--reason", "why"]).with(2);
     let ended = home.stead(&["run", "-s", &session, "--answer", "yes"]).with(0);
-    assert_eq!(ended.out, "I saw one\ntwo\n.\n");
+    assert_eq!(ended.out, "I saw one\ntwo.\n");
     assert!(ended.err.contains("echo one; echo two"), "{}", ended.err);
 
     let session = left_at_a_question(&home);

@@ -215,6 +215,6 @@ fn texts(content: &Value) -> Vec<String> {
         Value::Array(parts) => {
             parts.iter().filter_map(|part| part["text"].as_str().map(str::to_owned)).collect()
         }
-        _ => Vec::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
     }
 }

@@ -56,6 +56,8 @@ fn script(pause_ms: u64) -> Value {
             {"when": "(?m)^again", "turns": [{"blocks": [text("I am well.")]}]},
             {"when": "(?m)^stay", "turns": [{"blocks": [call("bash", json!({
                 "command": "sleep 1000 & setsid sleep 1000 & (setsid -f sleep 1000) ; echo up; wait"}))]}]},
+            {"when": "(?m)^defy", "turns": [{"blocks": [call("bash", json!({
+                "command": "trap '' TERM; echo up; while :; do sleep 1000; done"}))]}]},
             {"when": "(?m)^wipe", "turns": [
                 {"blocks": [call("bash", json!({"command": "rm -rf \"$PWD\""}))]},
                 {"blocks": [call("write", json!({"path": "late.txt", "content": "late\n"}))]},
@@ -202,23 +204,18 @@ pub(crate) fn said(messages: &[Message], words: &str) -> usize {
 
 /// Returns the calls of messages with where they stand.
 pub(crate) fn calls(messages: &[Message]) -> Vec<(CallId, String, CallState)> {
-    let parts = messages.iter().flat_map(|message| &message.parts);
-    parts
-        .filter_map(|part| match part {
-            Part::Call { call, tool, state, .. } => {
-                Some((call.clone(), tool.clone(), state.clone()))
-            }
-            _ => None,
-        })
-        .collect()
+    let mut calls = Vec::new();
+    for part in messages.iter().flat_map(|message| &message.parts) {
+        if let Part::Call { call, tool, state, .. } = part {
+            calls.push((call.clone(), tool.clone(), state.clone()));
+        }
+    }
+    calls
 }
 
 /// Returns the outcome of a call that ended.
 pub(crate) fn outcome(state: &CallState) -> Option<&Outcome> {
-    match state {
-        CallState::Ended { outcome, .. } => Some(outcome),
-        _ => None,
-    }
+    if let CallState::Ended { outcome, .. } = state { Some(outcome) } else { None }
 }
 
 /// Says that a test cannot be run here; where all must run it fails instead.

@@ -177,6 +177,7 @@ fn a_daemon_of_another_protocol_is_told_apart_in_both_directions() {
             version: "7.7.7".into(),
             id: "art_00000000000070008000000000000000".into(),
             supports: vec![],
+            notices: vec![],
         };
         let answer = json_answer(&serde_json::to_string(&welcome).unwrap());
         let dir = tempfile::tempdir().unwrap();

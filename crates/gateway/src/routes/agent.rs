@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use api::{
     agent::{AbortRequest, AnswerDone, AnswerRequest, Done, RunRequest, SessionFrame},
     history::History,
+    secret::Key,
     stream::{STREAM_HEADER, frames, parse_event_id, progress_frame},
 };
 use bytes::Bytes;
@@ -18,7 +19,6 @@ use sessions::{
     models::{Keys, Wanted},
     start::{Start, Started},
 };
-use stdx::secret::Secret;
 use vocab::{
     ids::{BlockId, RunId, SessionId},
     live::Position,
@@ -186,7 +186,7 @@ fn start_of(
 
 /// Takes keys over the Unix socket alone: on TCP they would pass whoever listens on a forwarded port.
 /// They are what could be stored; which name is wrong is not repeated, as it may be a key.
-fn keys_of(caller: &Caller, keys: BTreeMap<String, String>) -> Result<Keys, Refused> {
+fn keys_of(caller: &Caller, keys: BTreeMap<String, Key>) -> Result<Keys, Refused> {
     if keys.is_empty() {
         return Ok(Keys::default());
     }
@@ -194,8 +194,8 @@ fn keys_of(caller: &Caller, keys: BTreeMap<String, String>) -> Result<Keys, Refu
         let refused = Refused::new("keys_need_socket", "keys are taken over the Unix socket only");
         return Err(refused.at("keys").with_hint("store the key with: stead secrets set PROVIDER"));
     }
-    let check = |(name, key): (String, String)| {
-        let key = Secret::new(key);
+    let check = |(name, key): (String, Key)| {
+        let key = key.into_secret();
         ::daemon::secrets::check(&name, &key)
             .map_err(|failure| Refused::from(failure).at("keys"))?;
         Ok((name, key))

@@ -143,6 +143,9 @@ async fn one_key_starts_one_run_also_when_asked_at_once() {
     let (one, two) = (one.unwrap(), two.unwrap());
     assert_eq!(one, two);
     assert_eq!(awake.store.counts().await.unwrap().sessions, 1);
+    let other = Start { idempotency_key: Some("k".into()), ..prompt("again, but", &rig.work()) };
+    let refused = awake.sessions.start(&who, other).await;
+    assert_eq!(refused.unwrap_err().code, "idempotency_mismatch");
     end_of(&awake, &one).await;
     awake.sessions.delete(&who, &one.session).await.unwrap();
     let again = awake.sessions.start(&who, start()).await;

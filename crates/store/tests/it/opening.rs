@@ -111,7 +111,7 @@ async fn damage_met_while_running_is_looked_for_at_the_next_start() {
     assert_eq!((opening.unclean, opening.set_aside), (false, None));
     let filter = store::rows::Filter { limit: 200, ..Default::default() };
     let facts = store.facts_after(None, 1_000).await.map(drop);
-    let list = store.list(filter).await.map(drop);
+    let list = store.sessions(filter).await.map(drop);
     let error = facts.and(list).unwrap_err();
     assert_eq!(error.code(), "store_corrupt");
     let failure = vocab::outcome::Failure::from(error);

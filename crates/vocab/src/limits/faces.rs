@@ -4,6 +4,9 @@
 
 limits! { FACES:
     // gateway
+    SOCKET_PATH_BYTES_MAX: usize = 103, "bytes",
+        "a socket's path; the kernel's structure has 108 bytes on Linux and 104 elsewhere",
+        "gateway::the_socket_is_private_and_a_leftover_is_replaced";
     CONNECTIONS_MAX: usize = 1_536, "connections per door",
         "a thousand stream clients with room for the rest; more are answered 503",
         "gateway::idle_connections_over_the_limit_are_told_so";
@@ -76,7 +79,20 @@ limits! { FACES:
         "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
         "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
 
+    MARKDOWN_HELD_BYTES_MAX: usize = 4_096, "bytes",
+        "an unfinished construct held back before it counts as plain text; longer than any link",
+        "cli::an_endless_construct_is_let_go";
+    COLOR_CHARS_MAX: usize = 32, "characters",
+        "the longest color sequence that is dropped; a longer one is shown",
+        "cli::controls_are_shown_and_colors_dropped";
+
     // cli, as a client
+    CLIENT_ANSWER_BYTES_MAX: usize = 256 << 20, "bytes",
+        "a JSON answer read into memory: all messages of one session",
+        "api::an_answer_that_announces_too_much_is_not_read";
+    CLIENT_CONNECT_MS_MAX: u64 = 5_000, "milliseconds",
+        "how long a daemon of this machine may take to accept a connection",
+        "api::a_door_that_nobody_opens_is_given_up";
     CLIENT_EVENT_BYTES_MAX: usize = 16 << 20, "bytes",
         "an event of the daemon's stream; a picture in base64 and a full text fit",
         "cli::an_event_without_end_is_refused";

@@ -51,7 +51,7 @@ pub(crate) struct Driver<'a> {
 }
 
 /// Keys of providers, for an answer as for a request.
-type Keys = BTreeMap<String, String>;
+type Keys = BTreeMap<String, api::secret::Key>;
 
 fn interrupts() -> Result<Signal, Failure> {
     signal(SignalKind::interrupt())
@@ -222,25 +222,25 @@ impl<'a> Driver<'a> {
             )));
         }
         self.show.notice("stead: stopping; Ctrl-C once more leaves it");
-        let (client, request) =
-            (self.client.clone(), AbortRequest { session_id: session.to_owned() });
+        let (client, session) = (self.client.clone(), session.to_owned());
         // The stream tells the end; an abort that fails leaves the second Ctrl-C.
-        tokio::spawn(async move {
-            client
-                .json::<_, Done>(Endpoint::AgentAbort, Target::default(), Some(&request))
-                .await
-                .ok();
-        });
+        tokio::spawn(async move { abort(&client, &session).await });
         Ok(())
+    }
+
+    /// Stops a parked run: its stream tells the end only to those who come after it.
+    async fn stop_asking(&mut self, session: &str, interrupt: &mut Signal) -> Result<(), Failure> {
+        self.interrupts += 1;
+        self.show.notice("stead: stopping; Ctrl-C once more leaves it");
+        tokio::select! {
+            () = abort(self.client, session) => Ok(()),
+            _ = interrupt.recv() => self.interrupted(session),
+        }
     }
 
     /// Stops a run that nobody reads any more, as a closed pipe stops a program.
     async fn nobody_reads(&self, error: &io::Error, session: &str) -> Failure {
-        let request = AbortRequest { session_id: session.to_owned() };
-        self.client
-            .json::<_, Done>(Endpoint::AgentAbort, Target::default(), Some(&request))
-            .await
-            .ok();
+        abort(self.client, session).await;
         broken_output(error)
     }
 
@@ -265,9 +265,7 @@ impl<'a> Driver<'a> {
             let said = tokio::select! {
                 said = ask::ask(block, self.show.look().err.style) => said,
                 _ = interrupt.recv() => {
-                    print::err("\n");
-                    self.interrupted(session)?;
-                    return Ok(true);
+                    return self.stop_asking(session, interrupt).await.map(|()| true);
                 }
             };
             let Some(answer) = said.answer() else { return Ok(false) };
@@ -355,6 +353,12 @@ impl<'a> Driver<'a> {
     }
 }
 
+/// Stops a run. One that cannot be stopped is found at work, or waiting, by whoever looks next.
+async fn abort(client: &Client, session: &str) {
+    let request = AbortRequest { session_id: session.to_owned() };
+    client.json::<_, Done>(Endpoint::AgentAbort, Target::default(), Some(&request)).await.ok();
+}
+
 /// A closed pipe is no failure of ours and needs no word; `output_closed` says so to the caller.
 fn broken_output(error: &io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
@@ -375,23 +379,4 @@ fn end_of(chunk: &Value) -> Option<(RunState, Usage)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn the_finish_tells_how_the_run_stands() {
-        let finish = |run: Value| json!({"type": "finish", "messageMetadata": {"run": run, "usage": {"input": 3}}});
-        let state = |run: Value| {
-            end_of(&finish(run))
-                .map(|(state, usage)| (vocab::live::state_word(&state), usage.input))
-        };
-        assert_eq!(state(json!({"state": "ended", "end": "finished"})), Some(("finished", 3)));
-        assert_eq!(
-            state(json!({"state": "ended", "end": "step_limit", "steps_max": 4})),
-            Some(("step_limit", 3))
-        );
-        assert_eq!(state(json!({"state": "parked", "blocks": []})), Some(("parked", 3)));
-        assert_eq!(end_of(&json!({"type": "text-delta"})), None);
-    }
-}
+mod tests;

@@ -85,8 +85,10 @@ async fn a_child_of_the_daemon_is_an_agent() {
     let child = child.env(RUN_MARKER, run.as_str()).spawn().unwrap();
     assert_eq!(ask(child).await, named);
     let marked = sandbox::environ::Environment::empty().with_run(run.as_str());
-    let marked: Vec<(&str, &str)> =
-        marked.iter().map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap())).collect();
+    let marked: Vec<(&str, &str)> = marked
+        .iter()
+        .map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap()))
+        .collect();
     assert_eq!(ask(orphan(&house, &marked)).await, named);
 }
 

@@ -130,7 +130,7 @@ async fn keys_are_taken_over_the_unix_socket_alone() {
     let stage = Stage::new().await;
     let mut request = prompt("hi");
     request.model_id = Some("keyed".into());
-    request.keys = [("scripted".to_owned(), "sk-canary".to_owned())].into();
+    request.keys = [("scripted".to_owned(), "sk-canary".to_owned().into())].into();
     request.cwd = Some(stage.work.display().to_string());
     let target = Target::default();
     let refused = stage.remote().events(Endpoint::AgentRun, target, Some(&request), None).await;
@@ -161,7 +161,7 @@ async fn keys_of_a_request_are_bounded_like_stored_ones() {
         [("../x", "k"), ("", "k"), ("a b", "k"), ("a", ""), ("a", "k\nl"), ("a", &long)]
     {
         let mut request = prompt("hi");
-        request.keys = [(name.to_owned(), key.to_owned())].into();
+        request.keys = [(name.to_owned(), key.to_owned().into())].into();
         let sent =
             stage.client().events(Endpoint::AgentRun, Target::default(), Some(&request), None);
         let told = problem(sent.await);
@@ -219,7 +219,7 @@ async fn a_key_is_stored_and_no_route_tells_it() {
         has.has
     };
     assert!(!has().await);
-    let set = SetSecret { provider_id: "local".into(), key: "sk-canary".into() };
+    let set = SetSecret { provider_id: "local".into(), key: "sk-canary".to_owned().into() };
     client.json::<_, Done>(Endpoint::SecretSet, target, Some(&set)).await.unwrap();
     assert!(has().await);
     read_all(stage.run(prompt("hi")).await).await;
@@ -235,7 +235,7 @@ async fn a_key_is_stored_and_no_route_tells_it() {
     }
     client.json::<_, Done>(Endpoint::SecretDelete, target, Some(&name)).await.unwrap();
     assert!(!has().await);
-    let wrong = SetSecret { provider_id: "../x".into(), key: "sk-canary".into() };
+    let wrong = SetSecret { provider_id: "../x".into(), key: "sk-canary".to_owned().into() };
     let refused = client.json::<_, Done>(Endpoint::SecretSet, target, Some(&wrong)).await;
     let refused = problem(refused);
     assert_eq!(refused.code, "invalid_field");

@@ -1,0 +1,19 @@
+//! What a finish says of its run.
+
+use super::*;
+use serde_json::json;
+
+#[test]
+fn the_finish_tells_how_the_run_stands() {
+    let finish = |run: Value| json!({"type": "finish", "messageMetadata": {"run": run, "usage": {"input": 3}}});
+    let state = |run: Value| {
+        end_of(&finish(run)).map(|(state, usage)| (vocab::live::state_word(&state), usage.input))
+    };
+    assert_eq!(state(json!({"state": "ended", "end": "finished"})), Some(("finished", 3)));
+    assert_eq!(
+        state(json!({"state": "ended", "end": "step_limit", "steps_max": 4})),
+        Some(("step_limit", 3))
+    );
+    assert_eq!(state(json!({"state": "parked", "blocks": []})), Some(("parked", 3)));
+    assert_eq!(end_of(&json!({"type": "text-delta"})), None);
+}
