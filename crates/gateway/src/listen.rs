@@ -304,7 +304,10 @@ impl Hall {
                 });
             }
             Err(_) => {
-                let Ok(standing) = self.surplus.clone().try_acquire_owned() else { return };
+                let Ok(standing) = self.surplus.clone().try_acquire_owned() else {
+                    stream.say_and_close(&connection::no_seat());
+                    return;
+                };
                 let bounds = self.bounds.clone();
                 guests.spawn(async move {
                     connection::turn_away(stream, &bounds).await;

@@ -27,6 +27,7 @@ use crate::{
 mod failures;
 mod headers;
 
+pub(crate) use failures::empty;
 pub(crate) use headers::sensitive;
 
 /// How a dialect reads an answer.
@@ -218,10 +219,7 @@ impl Exchange {
                 return Err(failures::garbled(&self.peer.provider, &event.data));
             }
         }
-        if fed.is_err() {
-            return Err(failures::too_large(&self.peer.provider));
-        }
-        Ok(())
+        fed.map_err(|over| failures::event_too_large(&self.peer.provider, over))
     }
 
     /// Reads an event; tells whether it is one.

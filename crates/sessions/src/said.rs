@@ -57,6 +57,10 @@ pub fn check(parts: &[Part]) -> Result<(), Failure> {
             }
         }
     }
+    let silent = |part: &Part| matches!(part, Part::Text { text, .. } if text.trim().is_empty());
+    if parts.iter().all(silent) {
+        return refuse("the last message says nothing: it holds neither words nor a file".into());
+    }
     if text_bytes > USER_TEXT_BYTES_MAX {
         return refuse(format!("a message has at most {USER_TEXT_BYTES_MAX} bytes of text"));
     }
@@ -83,8 +87,10 @@ mod tests {
     fn a_user_message_is_bounded() {
         let file = |data: String| Part::File { media_type: "image/png".into(), data };
         assert!(check(&[text("hi"), file("x".into())]).is_ok());
+        assert!(check(&[text(" "), file("x".into())]).is_ok());
         let bad = [
             vec![],
+            vec![text(""), text(" \n\t")],
             vec![text("x"); USER_PARTS_MAX + 1],
             vec![text(&"x".repeat(USER_TEXT_BYTES_MAX)), text("x")],
             vec![file("x".repeat(USER_FILE_BYTES_MAX + 1))],

@@ -61,14 +61,15 @@ impl Store {
         // Every job takes at least `BASE_BYTES` of room, so the channel itself is never full.
         let (jobs, inbox) = mpsc::channel(STORE_QUEUE_BYTES_MAX / BASE_BYTES + 1);
         let identity = (ready.store_id, ready.epoch);
-        let writer = Writer::new(ready.conn, options.clock.clone(), identity)?;
+        let readers = Readers::new(ready.path.clone(), options.vfs.clone(), reader::IDLE);
+        let mut writer = Writer::new(ready.conn, options.clock.clone(), identity)?;
+        writer.damaged = readers.damaged();
         std::thread::Builder::new()
             .name("store-write".into())
             .stack_size(1 << 20)
             .spawn(move || writer.serve(inbox))
             .map_err(|error| StoreError::io(&ready.path, &error))?;
         let room = Arc::new(Semaphore::new(STORE_QUEUE_BYTES_MAX / ROOM_BYTES));
-        let readers = Readers::new(ready.path, options.vfs.clone(), reader::IDLE);
         Ok((Self(Arc::new(Inner { epoch, jobs, room, readers })), ready.opening))
     }
 

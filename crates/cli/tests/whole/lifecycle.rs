@@ -4,6 +4,7 @@
 
 use std::{
     fs,
+    os::fd::OwnedFd,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown},
     path::Path,
     process::{Child, Stdio},
@@ -14,12 +15,18 @@ use api::{
     daemon::{Hello, Registration, Status, Welcome},
     routes::{Endpoint, PROTOCOL},
 };
-use rustix::process::Signal;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::inotify,
+    process::Signal,
+};
 use stdx::secret::Secret;
 use testkit::{home::finish, process::Watched};
 use vocab::message::{RunEnd, RunState};
 
-use crate::rig::{Home, SOON, Stored, calls, client, home, outcome, request, run, working_home};
+use crate::rig::{
+    Home, SOON, Stored, WITHIN, calls, client, home, outcome, request, run, working_home,
+};
 
 fn daemons(home: &Home) -> Vec<Watched> {
     let is_daemon = |process: &Watched| {
@@ -160,6 +167,33 @@ async fn a_signal_drains_as_a_stop_does() {
         assert_eq!(stream.end().await, Some(RunState::Ended(RunEnd::Aborted)));
         nothing_is_left(&home, &children, &stream).await;
     }
+}
+
+/// Waits until a file is gone; `watch` tells of deletions beside it.
+fn removed(watch: &OwnedFd, path: &Path) {
+    let limit = Timespec::try_from(WITHIN).ok();
+    while path.exists() {
+        let mut fds = [PollFd::new(watch, PollFlags::IN)];
+        assert_eq!(poll(&mut fds, limit.as_ref()), Ok(1), "{} stays", path.display());
+        rustix::io::read(watch, &mut [0_u8; 4_096]).ok();
+    }
+}
+
+#[tokio::test]
+async fn who_needs_a_daemon_while_the_last_one_drains_waits_for_its_end() {
+    let home = working_home(0);
+    let daemon = home.serve().unwrap();
+    let mut stream = run(&client(&home), &request("defy", &home.work())).await.unwrap();
+    stream.until("data-stead-progress").await.unwrap();
+    let old = registration(&home);
+    let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+    inotify::add_watch(&watch, home.state(), inotify::WatchFlags::DELETE).unwrap();
+    let draining = std::thread::spawn(move || daemon.terminate());
+    removed(&watch, &home.state().join("daemon.json"));
+    let next = home.run(&["daemon", "start", "--json"]);
+    assert!(next.status.success(), "{next:?}");
+    assert_ne!(registration(&home).id, old.id);
+    assert!(draining.join().unwrap().0.success());
 }
 
 fn refused(home: &Home, fix: &str) {

@@ -15,6 +15,7 @@ use crate::{
     client,
     delta::{ProviderFailure, Retry},
     refusal::excerpt,
+    sse::TooLarge,
 };
 
 pub(super) fn aborted(sent: bool) -> ProviderFailure {
@@ -38,11 +39,24 @@ pub(super) fn no_headers(provider: &str, limit: Duration) -> ProviderFailure {
 }
 
 pub(super) fn too_large(provider: &str) -> ProviderFailure {
-    let message = format!(
-        "the answer of {provider}, or an event of it, is larger than we take ({PROVIDER_ANSWER_BYTES_MAX} \
-         bytes)"
-    );
+    larger("the answer", provider, PROVIDER_ANSWER_BYTES_MAX)
+}
+
+pub(super) fn event_too_large(provider: &str, TooLarge { limit }: TooLarge) -> ProviderFailure {
+    larger("an event of the answer", provider, limit)
+}
+
+fn larger(what: &str, provider: &str, limit: usize) -> ProviderFailure {
+    let message = format!("{what} of {provider} is larger than we take ({limit} bytes)");
     ProviderFailure::fatal("answer_too_large", Effect::Indeterminate, message)
+}
+
+/// An answer that is complete and yet none. Nothing came of it, so nothing was done.
+pub(crate) fn empty(provider: &str, why: &str) -> ProviderFailure {
+    let message = format!("the answer of {provider} {why}");
+    let failure = Failure::new("empty_answer", Effect::NotStarted, message)
+        .with_hint("ask once more, or choose another model");
+    ProviderFailure { failure, retry: Retry::Never }
 }
 
 pub(super) fn garbled(provider: &str, text: &str) -> ProviderFailure {

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::json;
 use testkit::model_server::{ModelServer, Plan, plan::Fault};
-use vocab::{ids::CallId, message::ModelRef, outcome::Outcome};
+use vocab::{ids::CallId, limits, message::ModelRef, outcome::Outcome};
 
 use super::*;
 use crate::{
@@ -305,10 +305,18 @@ fn serve_raw(head: &'static [u8], piece: Vec<u8>) -> String {
 async fn an_endless_answer_is_cut_off() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n: begin\n\n";
     let comments = [b": ".as_slice(), &[b'x'; 65_536], b"\n\n"].concat();
-    for piece in [comments, b"data: endless".to_vec()] {
+    let cases = [
+        (comments, limits::PROVIDER_ANSWER_BYTES_MAX),
+        (b"data: endless".to_vec(), limits::SSE_LINE_BYTES_MAX),
+    ];
+    for (piece, limit) in cases {
         let url = serve_raw(head, piece);
-        let told = goldens::told(&ask(&provider(Api::OpenAiChat, &url), hello()).await);
-        assert_eq!(told, "!answer_too_large");
+        let deltas = ask(&provider(Api::OpenAiChat, &url), hello()).await;
+        assert_eq!(goldens::told(&deltas), "!answer_too_large");
+        // It names the limit that was met.
+        let [Delta::Failed(failure)] = deltas.as_slice() else { panic!("{deltas:?}") };
+        let message = &failure.failure.message;
+        assert!(message.contains(&format!("({limit} bytes)")), "{message}");
     }
 }
 

@@ -11,7 +11,7 @@ limits! { FACES:
         "a thousand stream clients with room for the rest; more are answered 503",
         "gateway::idle_connections_over_the_limit_are_told_so";
     CONNECTIONS_REFUSED_MAX: usize = 64, "connections",
-        "how many surplus connections are told so at a time; the rest are closed without a word",
+        "surplus connections that are read to their end at a time; the rest are told so and closed at once",
         "gateway::idle_connections_over_the_limit_are_told_so";
     HEAD_BYTES_MAX: usize = 32 * 1024, "bytes",
         "a request's head; browsers send the cookies of every port of localhost",
@@ -34,6 +34,18 @@ limits! { FACES:
     JSON_DEPTH_MAX: usize = 127, "levels",
         "nesting of a JSON body; the parser recurses",
         "gateway::nesting_is_bounded";
+    BODY_INLINE_BYTES_MAX: usize = 64 * 1024, "bytes",
+        "a body that is read on the runtime's threads; a larger one is read beside them",
+        "gateway::a_body_of_many_tiny_things_costs_no_memory";
+    LAST_MESSAGE_BYTES_MAX: usize = 24 * 1024 * 1024, "bytes",
+        "a conversation's last message in a body; two of the largest files and a long text",
+        "gateway::a_last_message_is_bounded";
+    CHAT_PARTS_MAX: usize = 10_000, "parts",
+        "parts of a chat's last message; an answer of 200 steps with 8 calls each has some 2,000",
+        "gateway::a_last_message_is_bounded";
+    REQUEST_KEYS_MAX: usize = 32, "keys",
+        "keys that a request brings; there are not as many vendors",
+        "gateway::keys_of_a_request_are_bounded_like_stored_ones";
     PATH_PARAMETER_BYTES_MAX: usize = 256, "bytes",
         "a name in a path; ids are 36",
         "gateway::every_row_answers_its_method_alone";

@@ -218,6 +218,21 @@ limits! { GROUND:
     GREP_HEAP_BYTES_MAX: usize = 16 << 20, "bytes",
         "memory of a searching thread; a longer line counts as too large",
         "workspace_local::grep_says_what_it_passed_over";
+    PATTERN_BYTES_MAX: usize = 4 * 1024, "bytes",
+        "a pattern of a search as written; a line of code, many times over",
+        "workspace_local::a_costly_pattern_is_refused_in_few_words";
+    PATTERN_SHOWN_CHARS_MAX: usize = 200, "characters",
+        "how much of a refused pattern is repeated to its writer",
+        "workspace_local::a_costly_pattern_is_refused_in_few_words";
+    PATTERN_DEPTH_MAX: u32 = 100, "levels",
+        "groups within groups of a regular expression; its parser recurses",
+        "workspace_local::a_costly_pattern_is_refused_in_few_words";
+    GREP_REGEX_BYTES_MAX: usize = 4 << 20, "bytes",
+        "a compiled expression, of which a search holds three forms",
+        "workspace_local::a_costly_pattern_is_refused_in_few_words";
+    GREP_DFA_BYTES_MAX: usize = 4 << 20, "bytes",
+        "the states a searching thread remembers; beyond it they are made anew",
+        "workspace_local::costly_searches_side_by_side_hold_little_memory";
     IMAGE_FILE_BYTES_MAX: u64 = 64 << 20, "bytes",
         "a picture's file; what cameras write",
         "workspace_local::a_giant_picture_is_refused_unread";
