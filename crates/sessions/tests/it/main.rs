@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod disk;
 #[cfg(test)]
+mod leaving;
+#[cfg(test)]
 mod mend;
 #[cfg(test)]
 mod rig;
