@@ -34,7 +34,7 @@ fn limits_page(table: &[Limit]) -> anyhow::Result<String> {
     let mut page = String::from(
         "# Limits\n\n\
          Every bound of the program, with its reason and the test that meets it. Printed from\n\
-         `crates/vocab/src/limits.rs` by `cargo xtask gen`; do not edit.\n\n\
+         `crates/vocab/src/limits` by `cargo xtask gen`; do not edit.\n\n\
          | limit | value | unit | because | met by |\n\
          |---|---:|---|---|---|\n",
     );

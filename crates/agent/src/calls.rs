@@ -14,6 +14,7 @@ use std::{
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 use vocab::{
     fact::RunFact,
     limits::{ABORT_WAIT_MS, CALLS_AT_ONCE_MAX},
@@ -112,13 +113,36 @@ impl Loop {
                 }
             }),
         };
-        let outcome = self.tools.call(kit, asked, context);
-        Box::pin(async move {
+        let span = self.call_span(kit, &asked);
+        let begun = Instant::now();
+        let outcome = span.in_scope(|| {
+            tracing::info!("a call begins");
+            self.tools.call(kit, asked, context)
+        });
+        let ending = async move {
             let outcome = outcome.await;
             over.store(true, Ordering::Release);
+            tell_end(&outcome, begun);
             (idx, bounded(outcome))
-        })
+        };
+        Box::pin(ending.instrument(span))
     }
+
+    /// Returns what stands on every line of a call. A name that no tool has is the model's own words
+    /// and stays out of the log.
+    fn call_span(&self, kit: &Kit, asked: &Asked) -> tracing::Span {
+        let session = self.pen.transcript().session.clone();
+        let (run, call) = (&asked.run, &asked.call);
+        let tool = kit.find(&asked.tool).map_or("unknown", |tool| tool.spec.name);
+        tracing::error_span!("call", %session, %run, %call, tool)
+    }
+}
+
+/// Logs how a call ended, without what it returned.
+fn tell_end(outcome: &Outcome, begun: Instant) {
+    let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let code = outcome.failure.as_ref().map_or("ok", |failure| failure.code.as_str());
+    tracing::info!(effect = %outcome.effect(), code, duration_ms, "a call ended");
 }
 
 /// Tells whether any of the tools wants its batch to run one call after another.

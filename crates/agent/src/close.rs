@@ -14,7 +14,7 @@ use vocab::{
 
 use crate::{
     journal::{Durability, Entry},
-    parts::{beginning, in_step, next_ordinal, usage},
+    parts::{beginning, in_step, next_ordinal, put, usage},
     transcript::Transcript,
 };
 
@@ -49,12 +49,7 @@ pub(crate) fn close_with(
     }
     let mut entry = Entry { durability: Durability::Power, ..tail };
     let mut parts = transcript.parts().to_vec();
-    for (idx, part) in &entry.parts {
-        match parts.get_mut(*idx) {
-            Some(slot) => *slot = part.clone(),
-            None => parts.push(part.clone()),
-        }
-    }
+    put(&mut parts, &entry.parts);
     let end = bounded(end);
     let mut ordinal = next_ordinal(&parts);
     for (idx, part) in parts.iter_mut().enumerate() {

@@ -71,7 +71,6 @@ impl Loop {
             spent: Usage::default(),
             draft: Draft::after(parts),
         };
-        let run = transcript.run.id.clone();
         drop(transcript);
         let mut attempt = 1;
         loop {
@@ -97,7 +96,7 @@ impl Loop {
                 () = self.cancel.cancelled() => return Ok(self.broken(call, RunEnd::Aborted)),
                 () = tokio::time::sleep(wait) => {}
             }
-            tracing::debug!(%run, attempt, "trying a model call again");
+            tracing::debug!(attempt, "trying a model call again");
             call.spent.add(&call.draft.usage());
             call.draft = Draft::after(self.pen.transcript().parts());
         }
@@ -254,14 +253,11 @@ async fn due(at: Option<Instant>) {
 }
 
 fn cut() -> ProviderFailure {
-    ProviderFailure {
-        failure: Failure::new(
-            "answer_cut",
-            Effect::Indeterminate,
-            "the model's answer ended without saying so",
-        ),
-        retry: Retry::Backoff,
-    }
+    ProviderFailure::fatal(
+        "answer_cut",
+        Effect::Indeterminate,
+        "the model's answer ended without saying so",
+    )
 }
 
 fn too_long() -> ProviderFailure {

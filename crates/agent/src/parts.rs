@@ -1,4 +1,5 @@
-//! Questions about the parts of a run's message that several steps ask. Nothing here changes anything.
+//! What several steps ask of the parts of a run's message, and the one way in which stored parts take
+//! their places.
 
 use vocab::message::{CallState, Part, StopReason, Usage};
 
@@ -9,6 +10,16 @@ pub(crate) struct LastStep {
     pub(crate) at: usize,
     /// Why the model stopped, if it did.
     pub(crate) stop: Option<StopReason>,
+}
+
+/// Puts changed parts in their places and new ones at the end, as storing them does.
+pub(crate) fn put(parts: &mut Vec<Part>, changed: &[(usize, Part)]) {
+    for (idx, part) in changed {
+        match parts.get_mut(*idx) {
+            Some(slot) => *slot = part.clone(),
+            None => parts.push(part.clone()),
+        }
+    }
 }
 
 /// Finds the last model call.

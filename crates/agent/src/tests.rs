@@ -5,6 +5,7 @@
 mod approvals;
 mod calls;
 mod ends;
+mod logs;
 mod pieces;
 mod plain;
 mod restart;

@@ -5,7 +5,7 @@ use vocab::{
     message::{Message, Part, Role, Run},
 };
 
-use crate::journal::Entry;
+use crate::{journal::Entry, parts::put};
 
 /// A session's messages with the run that works on them.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,12 +29,7 @@ impl Transcript {
     pub fn apply(&mut self, entry: &Entry) {
         let own = self.run.message.clone();
         if let Some(message) = self.messages.iter_mut().find(|message| message.id == own) {
-            for (idx, part) in &entry.parts {
-                match message.parts.get_mut(*idx) {
-                    Some(slot) => *slot = part.clone(),
-                    None => message.parts.push(part.clone()),
-                }
-            }
+            put(&mut message.parts, &entry.parts);
         }
         if let Some(state) = &entry.state {
             self.run.state = state.clone();

@@ -8,6 +8,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use provider::seam::SharedProvider;
 use stdx::clock::Clock;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 use vocab::{
     fact::RunFact,
     ids::{BlockId, MessageId},
@@ -27,7 +28,7 @@ use crate::{
     next::{Rules, Step, next},
     parts::{beginning, in_step, last_step, usage},
     pen::Pen,
-    toolbelt::Toolbelt,
+    toolbelt::{Kit, Toolbelt},
     transcript::Transcript,
 };
 
@@ -67,6 +68,8 @@ pub struct Settings {
     pub images: bool,
     /// The wait before the second attempt of a model call; it doubles with each further one.
     pub retry_base: Duration,
+    /// How long a question waits before it counts as denied; for ever when absent.
+    pub answer_within: Option<Duration>,
     /// What the run wants of every tool call.
     pub envelope: Envelope,
 }
@@ -79,6 +82,7 @@ impl Default for Settings {
             output_tokens_max: 8_192,
             images: true,
             retry_base: Duration::from_millis(RETRY_WAIT_MS_BASE),
+            answer_within: None,
             envelope: Envelope::default(),
         }
     }
@@ -90,17 +94,22 @@ impl Default for Settings {
 /// once: the failure is returned as its end although nobody could store it.
 #[must_use]
 pub fn drive(work: Loop) -> BoxFuture<'static, RunState> {
-    Box::pin(async move {
-        let stopped = match AssertUnwindSafe(work.turn()).catch_unwind().await {
+    let span = {
+        let transcript = work.pen.transcript();
+        // Of the highest level, so that its ids stand on every line whatever the log's level is.
+        tracing::error_span!("run", session = %transcript.session, run = %transcript.run.id)
+    };
+    let driven = async move {
+        match AssertUnwindSafe(work.turn()).catch_unwind().await {
             Ok(Ok(state)) => return state,
             Ok(Err(failure)) => {
-                tracing::error!(code = failure.code, "a run stopped: {failure}");
+                tracing::error!(code = failure.code, effect = %failure.effect, "a run stopped");
                 work.end_left_running().await;
                 return RunState::Ended(RunEnd::Failed { failure });
             }
-            Err(panic) => panic,
-        };
-        tracing::error!("a run met a bug: {}", panic_text(stopped.as_ref()));
+            // What it says may quote a payload; where it was, the panic hook has told.
+            Err(_) => tracing::error!(code = "internal", "a run met a bug"),
+        }
         let failure = Failure::new("internal", Effect::Indeterminate, "the run met a bug of ours")
             .with_hint("the daemon's log says where");
         let end = RunEnd::Failed { failure };
@@ -110,7 +119,8 @@ pub fn drive(work: Loop) -> BoxFuture<'static, RunState> {
             Ok(Err(failure)) => RunState::Ended(RunEnd::Failed { failure }),
             Err(_) => RunState::Ended(end),
         }
-    })
+    };
+    Box::pin(driven.instrument(span))
 }
 
 impl Loop {
@@ -139,7 +149,13 @@ impl Loop {
                 Step::RunCalls(batch) => self.run_calls(&kit, batch).await?,
                 Step::Park => {
                     let now = self.clock.now().as_millis();
-                    self.pen.write(|transcript| Ok(park(transcript, now))).await?;
+                    let within = self.settings.answer_within;
+                    self.pen.write(|transcript| Ok(park(transcript, &kit, now, within))).await?;
+                    let state = self.pen.transcript().run.state.clone();
+                    // A parked run is nobody's work any more: a stop that comes now finds it stored.
+                    if matches!(state, RunState::Parked { .. }) {
+                        return Ok(state);
+                    }
                 }
                 Step::Resume => self.pen.write(|transcript| Ok(resume(transcript))).await?,
                 Step::Expire(blocks) => self.expire(blocks).await?,
@@ -169,7 +185,7 @@ impl Loop {
         match tokio::time::timeout(Duration::from_millis(END_RUN_WAIT_MS), ending).await {
             Ok(Ok(left)) => left,
             Ok(Err(_)) | Err(_) => {
-                tracing::error!(%run, "what a run left running could not be ended");
+                tracing::error!("what a run left running could not be ended");
                 vec!["what the run left running could not be ended in time".to_owned()]
             }
         }
@@ -214,19 +230,25 @@ fn settle(transcript: &Transcript, refuse: Vec<(usize, Failure)>, ask: &[usize])
     asked
 }
 
-fn park(transcript: &Transcript, now: i64) -> Entry {
+fn park(transcript: &Transcript, kit: &Kit, now: i64, within: Option<Duration>) -> Entry {
+    let deadline_at = within.map(|within| {
+        now.saturating_add(i64::try_from(within.as_millis()).unwrap_or(i64::MAX))
+    });
     let mut blocks = Vec::new();
     for part in transcript.parts() {
         if let Part::Call { call, tool, input, block: Some(block), state: CallState::Blocked } =
             part
         {
+            // Asked is what would run, not what was written: repaired, and without what nobody knows.
+            let input = input.clone();
+            let input = kit.find(tool).map_or(input.clone(), |tool| tool.spec.prepare(input));
             blocks.push(Block {
                 id: block.clone(),
                 call: call.clone(),
                 tool: tool.clone(),
-                input: input.clone(),
+                input,
                 asked_at: now,
-                deadline_at: None,
+                deadline_at,
                 answer: None,
             });
         }
@@ -283,12 +305,4 @@ fn last_notes(transcript: &Transcript, end: &RunEnd, left: &[String]) -> Vec<Las
         notes.push(LastNote { kind: "left_running", text: format!("ended with the run: {text}") });
     }
     notes
-}
-
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic without words")
 }

@@ -3,15 +3,25 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use vocab::message::Mode;
+use vocab::{
+    limits::USER_PARTS_MAX,
+    message::{Mode, Role},
+};
 
-/// The body of `POST /agent/run`.
+use crate::{
+    history::{self, Few},
+    secret::Key,
+};
+
+/// The body of `POST /agent/run`. Whoever receives it reads the messages as a [`History`].
+///
+/// [`History`]: crate::history::History
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RunRequest {
+pub struct RunRequest<M = Vec<RunMessage>> {
     /// The conversation as the client sees it; only its last user message is new. The stored transcript
     /// is the authority.
-    pub messages: Vec<RunMessage>,
+    pub messages: M,
     /// An existing session; a new one is made when it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
@@ -38,8 +48,12 @@ pub struct RunRequest {
     pub idempotency_key: Option<String>,
     /// Keys the client resolved from its own environment, by provider. Held for this run only, and
     /// taken over the Unix socket only.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub keys: BTreeMap<String, String>,
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "history::keys"
+    )]
+    pub keys: BTreeMap<String, Key>,
 }
 
 /// A message of a request.
@@ -50,7 +64,7 @@ pub struct RunMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// `user` or `assistant`.
-    pub role: vocab::message::Role,
+    pub role: Role,
     /// Its text; or `parts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
@@ -79,6 +93,54 @@ pub enum RunPart {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         filename: Option<String>,
     },
+}
+
+/// The last message of a request, as it is read.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LastMessage {
+    /// The client's id for it; ours replaces it.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// `user` or `assistant`.
+    pub role: Role,
+    /// Its text; or `parts`.
+    #[serde(default)]
+    pub content: Option<String>,
+    /// Its parts; or `content`.
+    #[serde(default)]
+    pub parts: Option<Few<LastPart, USER_PARTS_MAX>>,
+}
+
+/// A [`RunPart`] as it is read: a tagged enum would be held as a tree first, of any size.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LastPart {
+    /// Which part it is.
+    #[serde(rename = "type")]
+    pub kind: PartKind,
+    /// The words of a text.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// The media type of a file.
+    #[serde(default, rename = "mediaType")]
+    pub media_type: Option<String>,
+    /// A file's `data:` URL.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// A file's name, for people.
+    #[serde(default)]
+    pub filename: Option<String>,
+}
+
+/// Which part a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartKind {
+    /// Words.
+    Text,
+    /// A picture or file.
+    File,
 }
 
 /// The first frame of `POST /agent/run`: `event: stead-session`.
@@ -121,8 +183,12 @@ pub struct AnswerRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Keys the client resolved from its own environment, by provider; Unix socket only.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub keys: BTreeMap<String, String>,
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "history::keys"
+    )]
+    pub keys: BTreeMap<String, Key>,
 }
 
 /// The answer to `POST /agent/answer`.

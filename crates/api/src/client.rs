@@ -6,23 +6,24 @@ use std::{path::PathBuf, time::Duration};
 use base64::Engine as _;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use hyper::{Request, Response, body::Incoming, client::conn::http1};
+use hyper::{
+    Request, Response,
+    body::{Body as _, Incoming},
+    client::conn::http1,
+};
 use hyper_util::rt::TokioIo;
 use serde::{Serialize, de::DeserializeOwned};
 use stdx::secret::Secret;
 use tokio::net::{TcpStream, UnixStream};
-use vocab::outcome::{Effect, Failure};
+use vocab::{
+    limits::{CLIENT_ANSWER_BYTES_MAX, CLIENT_CONNECT_MS_MAX},
+    outcome::{Effect, Failure},
+};
 
 use crate::{
     problem::Problem,
     routes::{Endpoint, Method},
 };
-
-/// Longest JSON answer read into memory: a page of sessions or the messages of one.
-const ANSWER_BYTES_MAX: usize = 256 << 20;
-
-/// How long a daemon may take to accept a connection on this machine.
-const CONNECT_MS_MAX: u64 = 5_000;
 
 /// Where a daemon is.
 #[derive(Debug, Clone)]
@@ -175,7 +176,7 @@ impl Client {
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, ClientError> {
-        let limit = Duration::from_millis(CONNECT_MS_MAX);
+        let limit = Duration::from_millis(CLIENT_CONNECT_MS_MAX);
         let late = |_| ClientError::Unreachable(std::io::ErrorKind::TimedOut.into());
         match &self.address {
             Address::Socket(path) => {
@@ -227,9 +228,19 @@ where
 }
 
 async fn collect(body: Incoming) -> Result<Bytes, ClientError> {
-    let limited = http_body_util::Limited::new(body, ANSWER_BYTES_MAX);
+    // What announces too much is not begun.
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > CLIENT_ANSWER_BYTES_MAX {
+        let text =
+            format!("it announces {announced} bytes, and {CLIENT_ANSWER_BYTES_MAX} are taken");
+        return Err(ClientError::Malformed(text));
+    }
+    let limited = http_body_util::Limited::new(body, CLIENT_ANSWER_BYTES_MAX);
     match limited.collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) => Err(ClientError::Malformed(error.to_string())),
     }
 }
+
+#[cfg(test)]
+mod tests;

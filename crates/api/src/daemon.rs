@@ -23,6 +23,9 @@ pub struct Welcome {
     pub id: String,
     /// What it serves, each with a version: `agent@1`.
     pub supports: Vec<String>,
+    /// What people must know of this start, such as a damaged database that was set aside.
+    #[serde(default)]
+    pub notices: Vec<String>,
 }
 
 /// `daemon.json`: where the daemon is.

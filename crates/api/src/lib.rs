@@ -7,6 +7,7 @@ pub mod agent;
 pub mod chat;
 pub mod client;
 pub mod daemon;
+pub mod history;
 pub mod problem;
 pub mod routes;
 pub mod secret;

@@ -100,6 +100,7 @@ pub const STATUSES: &[(&str, u16)] = &[
     ("upgrade_required", 426),
     ("headers_too_large", 431),
     ("internal", 500),
+    ("run_unstored", 500),
     ("state_io", 500),
     ("state_refused", 500),
     ("store_corrupt", 500),

@@ -3,8 +3,9 @@
 //! Every `data:` line is a chunk that the SDK's own schema accepts; what is ours travels as
 //! `data-stead-*` chunks and in message metadata. A chunk of the log can take several frames; only the
 //! last of them carries the position, so that a reader that was cut in between gets all of them again.
-//! The finish of a parked run carries none: the run takes it back when it goes on, and a reader that
-//! counted it would miss what then stands in its place.
+//! The finish carries none: a parked run takes it back when it goes on, and a reader that counted it
+//! would miss what then stands in its place; and a reader that was cut behind it has yet to hear
+//! `[DONE]`.
 
 use serde_json::{Value, json};
 use vocab::{
@@ -46,11 +47,10 @@ pub fn frames(run: &RunId, piece: &Piece) -> String {
         Told::Delta { of, text } => of_delta(of, text),
     };
     let last = chunks.len().saturating_sub(1);
-    let parked =
-        matches!(piece.told, Told::Chunk(Chunk::Finish { state: RunState::Parked { .. }, .. }));
+    let finish = matches!(piece.told, Told::Chunk(Chunk::Finish { .. }));
     let mut out = String::new();
     for (idx, chunk) in chunks.iter().enumerate() {
-        if idx == last && !parked {
+        if idx == last && !finish {
             out.push_str("id: ");
             out.push_str(&event_id(run, piece.after));
             out.push('\n');
@@ -59,7 +59,7 @@ pub fn frames(run: &RunId, piece: &Piece) -> String {
         out.push_str(&chunk.to_string());
         out.push_str("\n\n");
     }
-    if matches!(piece.told, Told::Chunk(Chunk::Finish { .. })) {
+    if finish {
         out.push_str(DONE);
     }
     out

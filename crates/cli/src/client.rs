@@ -4,6 +4,7 @@
 //! others find it alive when their turn comes. Nobody polls.
 
 use std::{
+    fs::File,
     io::{BufRead as _, BufReader},
     os::unix::process::CommandExt as _,
     process::{Child, Command, Stdio},
@@ -18,10 +19,13 @@ use api::{
 };
 use daemon::paths::Paths;
 use stdx::state_file;
+use tokio::sync::oneshot;
 use vocab::{
-    limits::DAEMON_READY_MS_MAX,
+    limits::{DAEMON_READY_MS_MAX, HANDSHAKE_MS_MAX},
     outcome::{Effect, Failure},
 };
+
+use crate::{env, print};
 
 /// What was found where a daemon should be.
 #[derive(Debug)]
@@ -45,8 +49,12 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
     };
     let client = Client::new(Address::Socket(registration.socket.clone().into()));
     let hello = Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
-    let answer =
-        client.json::<_, Welcome>(Endpoint::Handshake, Target::default(), Some(&hello)).await;
+    let asked = client.json::<_, Welcome>(Endpoint::Handshake, Target::default(), Some(&hello));
+    // A daemon answers in a moment; what listens and stays silent must not hold up every client.
+    let limit = Duration::from_millis(HANDSHAKE_MS_MAX);
+    let Ok(answer) = tokio::time::timeout(limit, asked).await else {
+        return Err(silent(paths, &registration));
+    };
     match answer {
         Ok(welcome) if welcome.protocol != PROTOCOL => Err(other_protocol(&welcome)),
         Ok(welcome) if welcome.id != registration.id => Err(Failure::not_started(
@@ -54,7 +62,12 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
             format!("another process answers at {}", registration.socket),
         )
         .with_hint(format!("stop it, or remove {}", paths.registration().display()))),
-        Ok(_) => Ok(Found::Alive(Box::new(client), Box::new(registration))),
+        Ok(welcome) => {
+            for notice in &welcome.notices {
+                print::err(&format!("stead: attention: {}\n", print::clean::clean(notice)));
+            }
+            Ok(Found::Alive(Box::new(client), Box::new(registration)))
+        }
         Err(ClientError::Unreachable(_) | ClientError::Broken(_)) => Ok(Found::Nobody),
         Err(ClientError::Problem(problem)) => Err((*problem).into()),
         Err(ClientError::Malformed(text)) => Err(Failure::not_started(
@@ -101,21 +114,11 @@ pub(crate) async fn connect_if_running(paths: &Paths) -> Result<(Client, Registr
 /// When it does not get ready.
 pub(crate) async fn start(paths: &Paths) -> Result<(Client, Registration), Failure> {
     paths.prepare().map_err(|error| refused(&error))?;
-    let turn = state_file::open_or_create(&paths.home.join("start.lock"))
-        .map_err(|error| refused(&error))?;
-    // Whoever holds the lock is starting one and is bounded itself.
-    let turn = tokio::task::spawn_blocking(move || turn.lock().map(|()| turn)).await;
-    let _turn = match turn {
-        Ok(Ok(turn)) => turn,
-        Ok(Err(error)) => return Err(refused(&error)),
-        Err(_) => {
-            return Err(Failure::not_started("daemon_start_failed", "waiting for a turn failed"));
-        }
-    };
+    let turn = take_turn(paths).await?;
     if let Found::Alive(client, registration) = find(paths).await? {
         return Ok((*client, *registration));
     }
-    let child = spawn(paths)?;
+    let child = spawn(paths, &turn)?;
     let limit = Duration::from_millis(DAEMON_READY_MS_MAX);
     let ready = tokio::task::spawn_blocking(move || wait_ready(child, limit)).await;
     match ready {
@@ -130,20 +133,44 @@ pub(crate) async fn start(paths: &Paths) -> Result<(Client, Registration), Failu
     }
 }
 
+/// Waits for our turn to start a daemon.
+async fn take_turn(paths: &Paths) -> Result<File, Failure> {
+    let turn = state_file::open_or_create(&paths.home.join("start.lock"))
+        .map_err(|error| refused(&error))?;
+    let (sender, taken) = oneshot::channel();
+    // A thread of its own: one that waits for ever ends with the process and is waited for by nobody.
+    std::thread::spawn(move || sender.send(turn.lock().map(|()| turn)).ok());
+    // Whoever holds it is bounded itself, unless it was killed and what it started hangs.
+    let limit = Duration::from_millis(DAEMON_READY_MS_MAX * 2);
+    match tokio::time::timeout(limit, taken).await {
+        Ok(Ok(turn)) => turn.map_err(|error| refused(&error)),
+        Ok(Err(_)) | Err(_) => {
+            let why = "another start of it has not ended";
+            Err(with_log(paths, not_ready(why)))
+        }
+    }
+}
+
 /// Starts our own executable as a daemon. It detaches itself; its first line says that it is ready.
 #[expect(
     clippy::disallowed_methods,
     reason = "our own executable in another role, not a workspace's child"
 )]
-fn spawn(paths: &Paths) -> Result<Child, Failure> {
+fn spawn(paths: &Paths, turn: &File) -> Result<Child, Failure> {
     let log = state_file::open_or_create(&paths.logs().join("daemon.err"))
         .map_err(|error| refused(&error))?;
+    // The daemon holds our turn as its standard input until it is ready. When we are killed meanwhile,
+    // the next starter waits for the daemon that we started, and starts no second one.
+    let turn = turn.try_clone().map_err(|error| refused(&error))?;
     // Through /proc it is this very build, also while the file is being replaced.
     Command::new("/proc/self/exe")
         .arg0("stead")
         .args(["daemon", "run", "--detach"])
         .current_dir("/")
-        .stdin(Stdio::null())
+        // The daemon is whoever started it first; it must not carry that person's keys for its life.
+        .env_clear()
+        .envs(env::without_keys(paths))
+        .stdin(Stdio::from(turn))
         .stdout(Stdio::piped())
         .stderr(Stdio::from(log))
         .spawn()
@@ -167,7 +194,10 @@ fn wait_ready(mut child: Child, limit: Duration) -> Result<(), Failure> {
         Err(_) => {
             child.kill().ok();
             child.wait().ok();
-            Err(not_ready(&format!("it was not ready within {} s", limit.as_secs())))
+            Err(not_ready(&format!(
+                "it was not ready within {} s; another one may still be ending",
+                limit.as_secs()
+            )))
         }
     }
 }
@@ -185,6 +215,16 @@ fn with_log(paths: &Paths, failure: Failure) -> Failure {
         "see {} and {}",
         paths.log().display(),
         paths.logs().join("daemon.err").display()
+    ))
+}
+
+fn silent(paths: &Paths, registration: &Registration) -> Failure {
+    let (socket, seconds) = (&registration.socket, HANDSHAKE_MS_MAX / 1_000);
+    let message = format!("what listens at {socket} does not answer within {seconds} s");
+    Failure::not_started("daemon_unreachable", message).with_hint(format!(
+        "end the process (the last daemon had pid {}), or remove {}",
+        registration.pid,
+        paths.registration().display()
     ))
 }
 

@@ -20,7 +20,7 @@ use stdx::{clock::Clock, secret::Secret};
 use store::Store;
 use tokio_util::sync::CancellationToken;
 use vocab::{
-    limits::{CHILD_GRACE_MS, STEPS_MAX},
+    limits::{ANSWER_HOURS, CHILD_GRACE_MS, STEPS_MAX},
     message::RunState,
     outcome::Failure,
 };
@@ -49,13 +49,9 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
     let clock = Clock::system();
     let config = config::load(paths)?;
     let (store, opening) = Store::open(&store::Options::new(paths.database(), clock.clone()))?;
-    if let Some(aside) = &opening.set_aside {
-        let problem = aside.problem.as_str();
-        tracing::error!(path = %aside.path.display(), problem, "the database was damaged and set aside; a new one began");
-        crate::print::err(&format!(
-            "stead: the database was damaged ({problem}); it is kept at {} and a new one began\n",
-            aside.path.display()
-        ));
+    let notices = notices(&opening);
+    for notice in &notices {
+        tracing::error!(notice, "told to every client of this start");
     }
     end_leftovers(&store).await?;
     let hub = Hub::new(store.clone());
@@ -69,14 +65,21 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
         clock: clock.clone(),
         workspaces: Arc::clone(&workspaces),
         models: Arc::new(ConfiguredModels::new(paths.clone(), unsealer)),
-        settings: Settings { steps_max: config.run.steps_max.unwrap_or(STEPS_MAX) },
+        settings: Settings {
+            steps_max: config.run.steps_max.unwrap_or(STEPS_MAX),
+            answer_within: Duration::from_secs(
+                u64::from(config.run.answer_within_hours.unwrap_or(ANSWER_HOURS)) * 3600,
+            ),
+        },
         scratch: paths.home.join("sessions"),
     });
     let closed = sessions.mend().await?;
     if closed > 0 {
         tracing::warn!(runs = closed, "interrupted runs were closed");
     }
-    let parts = Parts { paths: paths.clone(), clock, store, hub, secrets, workspaces };
+    tokio::spawn(Arc::clone(&sessions).watch_deadlines());
+    let paths = paths.clone();
+    let parts = Parts { paths, clock, store, hub, secrets, workspaces, notices };
     let id = vocab::ids::ArtifactId::generate().to_string();
     let tenant: Arc<dyn Tenant> = Arc::clone(&sessions) as Arc<dyn Tenant>;
     let daemon = Arc::new(Daemon::new(id, parts, vec![tenant]));
@@ -90,6 +93,15 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
     let perimeter = Perimeter::new(credential, pages(&config)?);
     let front = Arc::new(Front::new(perimeter, gateway::routes::handler(services)));
     Ok(Composed { daemon, front, about, stop })
+}
+
+/// Returns what people must know about the database that was found.
+fn notices(opening: &store::Opening) -> Vec<String> {
+    let aside = opening.set_aside.iter().map(|aside| {
+        let (path, problem) = (aside.path.display(), &aside.problem);
+        format!("the database was damaged ({problem}); it is kept at {path}, and a new, empty one began")
+    });
+    aside.collect()
 }
 
 /// Reads the pages that may call.

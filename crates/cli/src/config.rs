@@ -83,6 +83,8 @@ pub(crate) struct WorkspaceEntry {
 pub(crate) struct RunEntry {
     /// Model calls of one run before it is ended with a word; 200 when absent.
     pub(crate) steps_max: Option<u32>,
+    /// Hours a question waits for its answer before it counts as denied; 168 when absent.
+    pub(crate) answer_within_hours: Option<u32>,
     /// The shell of the `bash` tool; `/bin/bash` when absent.
     pub(crate) shell: Option<PathBuf>,
     /// Seconds a shell command may take when the model names none; 600 when absent.

@@ -4,6 +4,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
 
+use api::secret::Key;
 use daemon::paths::Paths;
 use vocab::outcome::Failure;
 
@@ -15,6 +16,19 @@ pub(crate) fn get(name: &str) -> Option<String> {
 /// Returns all variables, for the tools' environment to be built from.
 pub(crate) fn all() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
+}
+
+/// Returns all variables but those that hold keys: by their names, and by what providers say of them.
+pub(crate) fn without_keys(paths: &Paths) -> Vec<(OsString, OsString)> {
+    let config = crate::config::load(paths).unwrap_or_default();
+    let configured = config.providers.values().filter_map(|entry| entry.key_env.as_deref());
+    let vendors = provider::catalog::VENDORS.iter().flat_map(|vendor| vendor.key_variables);
+    let keys: Vec<&str> = configured.chain(vendors.copied()).collect();
+    let mut all = all();
+    all.retain(|(name, _)| {
+        !sandbox::environ::is_filtered(name) && !keys.iter().any(|key| name == *key)
+    });
+    all
 }
 
 /// Returns the directory the command was started in.
@@ -56,11 +70,11 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
 }
 
 /// Returns the keys that the environment holds for the named variables, by provider.
-pub(crate) fn keys<'a>(
-    wanted: impl Iterator<Item = (&'a str, &'a str)>,
-) -> BTreeMap<String, String> {
+pub(crate) fn keys<'a>(wanted: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<String, Key> {
     wanted
-        .filter_map(|(provider, variable)| get(variable).map(|key| (provider.to_owned(), key)))
+        .filter_map(|(provider, variable)| {
+            get(variable).map(|key| (provider.to_owned(), key.into()))
+        })
         .collect()
 }
 

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use vocab::outcome::{Effect, Failure};
 
+use crate::print::clean::clean;
+
 /// Ended as asked.
 pub(crate) const OK: u8 = 0;
 /// Failed.
@@ -46,15 +48,17 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         .downcast_ref::<Failure>()
         .cloned()
         .unwrap_or_else(|| Failure::new("failed", Effect::Indeterminate, format!("{error:#}")));
-    let mut text = format!("stead: {}\n", failure.message);
+    // A message may quote what a model, a file or an argument said.
+    let message = clean(&failure.message);
+    let mut text = format!("stead: {message}\n");
     if failure.code != "failed" {
-        text = format!("stead: {} ({})\n", failure.message, failure.code);
+        text = format!("stead: {message} ({})\n", failure.code);
     }
     if failure.effect == Effect::Indeterminate && failure.code != "failed" {
         text.push_str("  note: nobody can tell whether something changed\n");
     }
     if let Some(hint) = &failure.hint {
-        for line in hint.lines() {
+        for line in clean(hint).lines() {
             text.push_str(&format!("  hint: {line}\n"));
         }
     }

@@ -1,8 +1,10 @@
-//! The daemon's log: structured lines in a bounded file. Ids of runs and calls, never a payload.
+//! The daemon's log: structured lines in a bounded file. Ids of runs and calls, never a payload: of a
+//! panic it tells where it was, not its words, which may quote what somebody said.
 
 use std::{
     fs::File,
     io::{self, Seek, Write},
+    panic::PanicHookInfo,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -32,8 +34,16 @@ impl Log {
         Ok(Self(Arc::new(Mutex::new(State { path, file, size }))))
     }
 
-    /// Makes it the target of all log lines of this process.
+    /// Makes it the target of all log lines of this process, and of what is told of its panics.
     pub(crate) fn install(self, level: LevelFilter) {
+        // A second installation only happens in tests; the first one stays.
+        self.subscriber(level).try_init().ok();
+        std::panic::set_hook(Box::new(tell_panic));
+    }
+
+    /// Builds what writes the lines. The innermost span stands on each, so that every span names all
+    /// the ids of its line itself.
+    fn subscriber(self, level: LevelFilter) -> impl tracing::Subscriber + Send + Sync {
         let lines = tracing_subscriber::fmt::layer()
             .json()
             .flatten_event(true)
@@ -41,9 +51,14 @@ impl Log {
             .with_span_list(false)
             .with_target(true)
             .with_writer(self);
-        // A second installation only happens in tests; the first one stays.
-        tracing_subscriber::registry().with(lines).with(level).try_init().ok();
+        tracing_subscriber::registry().with(lines).with(level)
     }
+}
+
+fn tell_panic(panic: &PanicHookInfo<'_>) {
+    let place = panic.location().map(ToString::to_string).unwrap_or_default();
+    let thread = std::thread::current();
+    tracing::error!(place, thread = thread.name(), "a panic");
 }
 
 impl Write for &Log {
@@ -75,6 +90,26 @@ impl<'a> MakeWriter<'a> for Log {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_panic_is_told_by_its_place_and_with_its_ids() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("daemon.log");
+        let subscriber = Log::open(path.clone()).unwrap().subscriber(LevelFilter::ERROR);
+        let _guard = tracing::subscriber::set_default(subscriber);
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(tell_panic));
+        let span = tracing::error_span!("call", session = "s1", run = "r1", call = "c1");
+        let fell = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| span.in_scope(|| panic!("PAYLOAD"))));
+        std::panic::set_hook(before);
+        assert!(fell.is_err());
+        let text = String::from_utf8(state_file::read(&path).unwrap().unwrap()).unwrap();
+        let line: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(line["place"].as_str().is_some_and(|place| place.contains("log.rs:")), "{line}");
+        assert_eq!(line["span"]["call"], "c1");
+        assert_eq!(line["span"]["run"], "r1");
+        assert!(!text.contains("PAYLOAD"), "{text}");
+    }
 
     #[test]
     fn a_full_log_is_set_aside_once() {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use api::secret::Key;
 use daemon::{paths::Paths, secrets::Unsealer};
 use futures_util::future::BoxFuture;
 use provider::{
@@ -264,7 +265,7 @@ fn script(name: &str, text: &str) -> Result<Script, Failure> {
 }
 
 /// Returns the keys that this command's own environment holds, for the providers that it may ask.
-pub(crate) fn environment_keys(config: &Config) -> BTreeMap<String, String> {
+pub(crate) fn environment_keys(config: &Config) -> BTreeMap<String, Key> {
     let configured = config.providers.iter().filter_map(|(name, entry)| {
         entry.key_env.as_deref().map(|variable| (name.as_str(), variable))
     });
@@ -289,7 +290,8 @@ fn unknown_provider(config: &Config, name: &str) -> Failure {
         .filter(|(distance, _)| *distance <= name.len() / 2)
         .map(|(_, known)| format!("did you mean {known:?}? "));
     let hint = format!("{}known: {}", nearest.unwrap_or_default(), all.join(", "));
-    Failure::not_started("provider_unknown", format!("there is no provider {name:?}")).with_hint(hint)
+    Failure::not_started("provider_unknown", format!("there is no provider {name:?}"))
+        .with_hint(hint)
 }
 
 fn no_model(config: &Config) -> Failure {

@@ -132,9 +132,8 @@ impl Pending {
     /// # Errors
     /// When the place changed or the system refuses; nothing changed unless the effect says so.
     pub fn commit(mut self) -> Result<Published, ConfineError> {
-        let existing = self.place.recheck()?;
+        let existing = self.ready()?;
         check_replaced(&self.place, existing.as_ref(), self.options.replace)
-            .and_then(|()| self.finish(existing.as_ref()))
             .map_err(|reason| self.place.error(reason))?;
         let created = self.rename(existing.is_some()).map_err(|errno| self.place.error(errno))?;
         self.temporary.clear();
@@ -145,6 +144,19 @@ impl Pending {
         }
         let meta = Meta::of(&self.file).map_err(completed)?;
         Ok(Published { created, meta })
+    }
+
+    /// Makes the temporary ready to take the place, so that nothing slow is left between the check of
+    /// what it replaces and the rename. Returns what is there.
+    fn ready(&self) -> Result<Option<Meta>, ConfineError> {
+        let seen = self.place.recheck()?;
+        self.finish(seen.as_ref()).map_err(|reason| self.place.error(reason))?;
+        let now = self.place.recheck()?;
+        let dress = |meta: &Meta| (meta.uid, meta.gid, meta.mode);
+        if now.as_ref().map(dress) != seen.as_ref().map(dress) {
+            self.finish(now.as_ref()).map_err(|reason| self.place.error(reason))?;
+        }
+        Ok(now)
     }
 
     /// Gives the temporary the owner and mode of what it becomes, and syncs it.

@@ -1,14 +1,14 @@
 //! Who calls: the proof that the perimeter was passed, and what it allows.
 
-use vocab::{ids::SessionId, outcome::Failure};
+use vocab::{ids::RunId, outcome::Failure};
 
 /// What a caller is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallerKind {
     /// A person's own program.
     Person,
-    /// A process that descends from a run of this daemon; the session where it is known.
-    Agent(Option<SessionId>),
+    /// A process that descends from a run of this daemon; the run where its environment names it.
+    Agent(Option<RunId>),
     /// A browser page of an allowed origin.
     Page(String),
 }

@@ -36,6 +36,8 @@ pub struct Daemon {
     pub secrets: Secrets,
     /// Open workspaces.
     pub workspaces: Arc<Workspaces>,
+    /// What people must know of this start.
+    pub notices: Vec<String>,
     tenants: Vec<Arc<dyn Tenant>>,
 }
 
@@ -60,6 +62,8 @@ pub struct Parts {
     pub secrets: Secrets,
     /// Open workspaces.
     pub workspaces: Arc<Workspaces>,
+    /// What people must know of this start.
+    pub notices: Vec<String>,
 }
 
 impl Daemon {
@@ -75,6 +79,7 @@ impl Daemon {
             hub: parts.hub,
             secrets: parts.secrets,
             workspaces: parts.workspaces,
+            notices: parts.notices,
             tenants,
         }
     }

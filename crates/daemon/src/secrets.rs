@@ -39,13 +39,10 @@ impl Secrets {
     /// # Errors
     /// When name or key are out of bounds, or the file cannot be written.
     pub fn set(&self, name: &str, key: &Secret) -> Result<(), Failure> {
+        check(name, key)?;
         let path = file_of(&self.0, name)?;
-        let text = key.expose().trim();
-        if text.is_empty() || text.len() > SECRET_BYTES_MAX || text.chars().any(char::is_control) {
-            let why = format!("a key is one line of 1 to {SECRET_BYTES_MAX} bytes");
-            return Err(Failure::not_started("invalid_field", why));
-        }
-        state_file::publish(&path, text.as_bytes()).map_err(|error| io_failure(&error))
+        state_file::publish(&path, key.expose().trim().as_bytes())
+            .map_err(|error| io_failure(&error))
     }
 
     /// Forgets a key; tells whether there was one.
@@ -69,8 +66,27 @@ impl Unsealer {
     }
 }
 
+/// Checks a provider's name and its key, also where they are not stored.
+///
+/// # Errors
+/// When name or key are out of bounds.
+pub fn check(name: &str, key: &Secret) -> Result<(), Failure> {
+    check_name(name)?;
+    let text = key.expose().trim();
+    if text.is_empty() || text.len() > SECRET_BYTES_MAX || text.chars().any(char::is_control) {
+        let why = format!("a key is one line of 1 to {SECRET_BYTES_MAX} bytes");
+        return Err(Failure::not_started("invalid_field", why));
+    }
+    Ok(())
+}
+
 /// Returns the file of a name. Names become file names, so only plain characters are taken.
 fn file_of(dir: &std::path::Path, name: &str) -> Result<PathBuf, Failure> {
+    check_name(name)?;
+    Ok(dir.join(name))
+}
+
+fn check_name(name: &str) -> Result<(), Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty()
         || name.len() > SECRET_NAME_BYTES_MAX
@@ -82,7 +98,7 @@ fn file_of(dir: &std::path::Path, name: &str) -> Result<PathBuf, Failure> {
             "a provider's name is made of letters, digits, '-', '_' and '.'",
         ));
     }
-    Ok(dir.join(name))
+    Ok(())
 }
 
 fn io_failure(error: &io::Error) -> Failure {

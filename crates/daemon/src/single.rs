@@ -30,6 +30,15 @@ impl Claim {
         Ok(Some(Self { paths: paths.clone(), _lock: lock }))
     }
 
+    /// Takes the lock as soon as nobody else holds it. Blocks the thread; whoever started us bounds it.
+    ///
+    /// # Errors
+    /// When the directories or the lock file are not ours alone.
+    pub fn wait(paths: &Paths) -> io::Result<Self> {
+        paths.prepare()?;
+        Ok(Self { paths: paths.clone(), _lock: Lock::acquire(&paths.lock())? })
+    }
+
     /// Publishes where the daemon is; readers see the whole registration or none.
     ///
     /// # Errors

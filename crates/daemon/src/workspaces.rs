@@ -1,13 +1,13 @@
 //! Registered places and the open ones among them. How a kind is opened is the composer's business.
 
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use futures_util::future::BoxFuture;
-use tokio::sync::Mutex;
+use tokio::sync::OnceCell;
 use vocab::{limits::WORKSPACES_OPEN_MAX, outcome::Failure};
 use workspace::source::{OwnedWorkspace, Workspace};
 
@@ -38,7 +38,50 @@ pub trait Openings: Send + Sync {
 /// The open workspaces; the daemon owns them all, everybody else borrows.
 pub struct Workspaces {
     openings: Arc<dyn Openings>,
-    open: Mutex<BTreeMap<PathBuf, Box<dyn OwnedWorkspace>>>,
+    open: Mutex<HashMap<Directory, Arc<Slot>>>,
+}
+
+/// Which directory is meant, whatever its name. One that was removed and made again is another one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Directory {
+    Found { dev: u64, ino: u64 },
+    /// Nothing stands there; opening it says why.
+    Missing(PathBuf),
+}
+
+/// A place that is open, or is being opened by whoever came first.
+#[derive(Default)]
+struct Slot {
+    owned: OnceCell<Box<dyn OwnedWorkspace>>,
+    used: Arc<()>,
+}
+
+impl Slot {
+    /// Tells whether nobody borrows it and nobody is about to.
+    fn is_idle(slot: &Arc<Self>) -> bool {
+        Arc::strong_count(slot) == 1 && Arc::strong_count(&slot.used) == 1
+    }
+}
+
+/// A borrowed workspace. The place stays open while somebody holds one.
+#[derive(Clone)]
+pub struct Lease {
+    workspace: Arc<dyn Workspace>,
+    _used: Arc<()>,
+}
+
+impl Lease {
+    /// Returns the workspace.
+    #[must_use]
+    pub fn workspace(&self) -> Arc<dyn Workspace> {
+        Arc::clone(&self.workspace)
+    }
+}
+
+impl std::fmt::Debug for Lease {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lease").finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Workspaces {
@@ -51,7 +94,7 @@ impl Workspaces {
     /// Builds the registry; nothing is opened yet.
     #[must_use]
     pub fn new(openings: Arc<dyn Openings>) -> Self {
-        Self { openings, open: Mutex::new(BTreeMap::new()) }
+        Self { openings, open: Mutex::default() }
     }
 
     /// Finds a registered place by name.
@@ -73,38 +116,76 @@ impl Workspaces {
         })
     }
 
-    /// Borrows the workspace at a directory, opening it first if nobody did.
+    /// Borrows the workspace at a directory, opening it first if nobody did. Two names of one directory
+    /// are one place. Opening one holds up nobody who wants another.
     ///
     /// # Errors
     /// When it cannot be opened, or too many are open.
-    pub async fn at(&self, path: &Path) -> Result<Arc<dyn Workspace>, Failure> {
-        let mut open = self.open.lock().await;
-        if let Some(owned) = open.get(path) {
-            return Ok(owned.borrow());
-        }
-        if open.len() >= WORKSPACES_OPEN_MAX {
-            let idle = open.iter().find(|(_, owned)| Arc::strong_count(&owned.borrow()) <= 2);
-            let Some(path) = idle.map(|(path, _)| path.clone()) else {
-                let why = format!("{WORKSPACES_OPEN_MAX} workspaces are in use");
-                return Err(Failure::not_started("too_many_workspaces", why)
-                    .with_hint("end a run that works in another place"));
-            };
-            if let Some(owned) = open.remove(&path) {
-                owned.close().await;
+    pub async fn at(&self, path: &Path) -> Result<Lease, Failure> {
+        let directory = directory(path).await;
+        let slot = self.slot(&directory)?;
+        let opened = slot.owned.get_or_try_init(|| self.openings.open_local(path.to_path_buf())).await;
+        match opened {
+            Ok(owned) => Ok(Lease { workspace: owned.borrow(), _used: Arc::clone(&slot.used) }),
+            Err(failure) => {
+                // What could not be opened is nobody's place.
+                let mut open = self.lock();
+                if open.get(&directory).is_some_and(|known| !known.owned.initialized()) {
+                    open.remove(&directory);
+                }
+                Err(failure)
             }
         }
-        let owned = self.openings.open_local(path.to_path_buf()).await?;
-        let borrowed = owned.borrow();
-        open.insert(path.to_path_buf(), owned);
-        Ok(borrowed)
     }
 
     /// Closes all of them.
     pub async fn close(&self) {
-        let all = std::mem::take(&mut *self.open.lock().await);
-        for (_, owned) in all {
-            owned.close().await;
+        let all = std::mem::take(&mut *self.lock());
+        for slot in all.into_values() {
+            close_slot(slot).await;
         }
+    }
+
+    fn slot(&self, directory: &Directory) -> Result<Arc<Slot>, Failure> {
+        let mut open = self.lock();
+        if let Some(slot) = open.get(directory) {
+            return Ok(Arc::clone(slot));
+        }
+        if open.len() >= WORKSPACES_OPEN_MAX {
+            let idle = open.iter().find(|(_, slot)| Slot::is_idle(slot));
+            let Some(unused) = idle.map(|(directory, _)| directory.clone()) else {
+                let why = format!("{WORKSPACES_OPEN_MAX} workspaces are in use");
+                return Err(Failure::not_started("too_many_workspaces", why));
+            };
+            if let Some(slot) = open.remove(&unused) {
+                tokio::spawn(close_slot(slot));
+            }
+        }
+        let slot = Arc::new(Slot::default());
+        open.insert(directory.clone(), Arc::clone(&slot));
+        Ok(slot)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Directory, Arc<Slot>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn directory(path: &Path) -> Directory {
+    let path = path.to_path_buf();
+    // A hung mount holds up a thread of its own, not the runtime.
+    let found = tokio::task::spawn_blocking(move || (rustix::fs::stat(&path), path)).await;
+    match found {
+        Ok((Ok(found), _)) => Directory::Found { dev: found.st_dev, ino: found.st_ino },
+        Ok((Err(_), path)) => Directory::Missing(path),
+        Err(_) => Directory::Missing(PathBuf::new()),
+    }
+}
+
+async fn close_slot(slot: Arc<Slot>) {
+    // Somebody who is opening it still holds it; then it ends with the process.
+    if let Some(owned) = Arc::into_inner(slot).and_then(|slot| slot.owned.into_inner()) {
+        owned.close().await;
     }
 }
 

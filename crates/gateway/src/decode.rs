@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::error::Category;
+use vocab::limits;
 
-use crate::refuse::Refused;
+use crate::{mount::Payload, refuse::Refused};
 
 /// Reads a JSON body. An empty body reads as `{}`, so that a request without wishes needs none.
 ///
@@ -16,19 +17,64 @@ use crate::refuse::Refused;
 /// # Errors
 /// When it is not JSON (`malformed_body`), has a field nobody knows (`unknown_field`), or a field that
 /// is missing or of the wrong kind (`invalid_field`).
-pub fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
+pub fn json<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Refused> {
     let text = if body.is_empty() { b"{}" } else { body };
+    object(text, "")
+}
+
+/// Reads a JSON object that stands at a path of the body.
+///
+/// # Errors
+/// When it is not what is read there; the field is named by its whole path.
+pub fn object<'a, T: Deserialize<'a>>(text: &'a [u8], at: &str) -> Result<T, Refused> {
     // The derive would also take a list with the fields in order, which is nobody's contract.
     if text.trim_ascii_start().starts_with(b"[") {
-        return Err(Refused::new("invalid_field", "the body is not a JSON object").at("body"));
+        let what = if at.is_empty() { "body" } else { at };
+        return Err(Refused::new("invalid_field", format!("{what}: not a JSON object")).at(what));
     }
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().to_string();
+        let below = error.path().to_string();
+        let path = match below.as_str() {
+            "." => at.to_owned(),
+            _ if at.is_empty() => below,
+            _ => format!("{at}.{below}"),
+        };
         refusal(&path, error.inner())
     })?;
-    reader.end().map_err(|error| refusal(".", &error))?;
+    reader.end().map_err(|error| refusal(at, &error))?;
     Ok(value)
+}
+
+/// Reads a body where its size hurts nobody: a large one beside the runtime's threads. The body is
+/// given back, since its share of what all bodies may hold lasts as long as what was made of it.
+///
+/// # Errors
+/// What `read` says.
+pub(crate) async fn apart<T: Send + 'static>(
+    body: Payload,
+    read: fn(&[u8]) -> Result<T, Refused>,
+) -> Result<(T, Payload), Refused> {
+    if body.len() <= limits::BODY_INLINE_BYTES_MAX {
+        return Ok((read(&body)?, body));
+    }
+    let reading = tokio::task::spawn_blocking(move || Ok((read(&body)?, body)));
+    // Only a panic ends it otherwise, and the hook has told that.
+    reading.await.unwrap_or_else(|_| Err(Refused::internal()))
+}
+
+/// Refuses names and paths that hold a NUL: no file and nothing else of ours is named so.
+///
+/// # Errors
+/// When one does; the field is named.
+pub(crate) fn plain(names: &[(&str, &Option<String>)]) -> Result<(), Refused> {
+    for (field, name) in names {
+        if name.as_ref().is_some_and(|name| name.contains('\0')) {
+            let text = format!("{field} holds a NUL character");
+            return Err(Refused::new("invalid_field", text).at(*field));
+        }
+    }
+    Ok(())
 }
 
 fn refusal(path: &str, error: &serde_json::Error) -> Refused {
@@ -81,15 +127,16 @@ impl Query {
         let mut found = BTreeMap::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let bad = || Refused::new("invalid_query", "a query parameter is not valid UTF-8");
+            let bad = || Refused::new("invalid_query", "a query parameter is no text");
             let name = percent(&name.replace('+', " ")).ok_or_else(bad)?;
             let value = percent(&value.replace('+', " ")).ok_or_else(bad)?;
             if !known.contains(&name.as_str()) {
-                let names = known.join(", ");
-                let text = "a query parameter is not known";
-                return Err(
-                    Refused::new("invalid_query", text).with_hint(format!("known: {names}"))
-                );
+                let refused = Refused::new("invalid_query", "a query parameter is not known");
+                let hint = match known.join(", ") {
+                    names if names.is_empty() => "this path takes none".to_owned(),
+                    names => format!("known: {names}"),
+                };
+                return Err(refused.with_hint(hint));
             }
             if found.contains_key(&name) {
                 let text = format!("the query parameter {name:?} is given twice");
@@ -116,7 +163,7 @@ impl Query {
     }
 }
 
-/// Undoes percent-encoding; none when the result is not UTF-8 or an escape is broken.
+/// Undoes percent-encoding; none when the result is not UTF-8 or holds a NUL, or an escape is broken.
 #[must_use]
 pub fn percent(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
@@ -130,7 +177,7 @@ pub fn percent(text: &str) -> Option<String> {
             out.push(byte);
         }
     }
-    String::from_utf8(out).ok()
+    String::from_utf8(out).ok().filter(|text| !text.contains('\0'))
 }
 
 #[cfg(test)]

@@ -20,20 +20,17 @@ use tokio::{
     task::{JoinHandle, JoinSet},
 };
 use tokio_util::sync::CancellationToken;
-use vocab::limits;
+use vocab::limits::{self, SOCKET_PATH_BYTES_MAX};
 
 use crate::{
     listen::{connection::Bounds, stream::Stream},
     mount::Front,
-    perimeter::Peer,
+    perimeter::Guest,
 };
 
 pub mod connection;
 pub(crate) mod stream;
 pub(crate) mod watched;
-
-/// Longest path of a socket: the kernel's structure has 108 bytes on Linux and 104 elsewhere.
-const SOCKET_PATH_BYTES_MAX: usize = 103;
 
 /// Pauses after an accept that failed for want of something: it doubles up to the longest.
 const ACCEPT_PAUSE_MS: (u64, u64) = (10, 1_000);
@@ -226,20 +223,20 @@ enum Door {
 
 impl Door {
     /// Returns the next connection; none for one that is not let in.
-    async fn accept(&self) -> io::Result<Option<(Stream, Peer)>> {
+    async fn accept(&self) -> io::Result<Option<(Stream, Guest)>> {
         match self {
             Self::Socket(listener) => {
                 let (stream, _) = listener.accept().await?;
-                let peer = Peer::of_socket(&stream);
-                if peer.is_none() {
+                let guest = Guest::of_socket(&stream);
+                if guest.is_none() {
                     tracing::warn!("another user's connection to the socket was closed");
                 }
-                Ok(peer.map(|peer| (Stream::Unix(stream), peer)))
+                Ok(guest.map(|guest| (Stream::Unix(stream), guest)))
             }
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
                 stream.set_nodelay(true)?;
-                Ok(Some((Stream::Tcp(stream), Peer::Tcp)))
+                Ok(Some((Stream::Tcp(stream), Guest::Tcp)))
             }
         }
     }
@@ -267,9 +264,9 @@ impl Hall {
                 accepted = door.accept() => accepted,
             };
             match accepted {
-                Ok(Some((stream, peer))) => {
+                Ok(Some((stream, guest))) => {
                     pause = ACCEPT_PAUSE_MS.0;
-                    self.seat(&mut guests, stream, peer);
+                    self.seat(&mut guests, stream, guest);
                 }
                 Ok(None) => {}
                 Err(error) if is_the_peers_fault(&error) => {}
@@ -296,18 +293,21 @@ impl Hall {
         cut
     }
 
-    fn seat(&self, guests: &mut JoinSet<()>, stream: Stream, peer: Peer) {
+    fn seat(&self, guests: &mut JoinSet<()>, stream: Stream, guest: Guest) {
         match self.seats.clone().try_acquire_owned() {
             Ok(seat) => {
                 let (front, bounds) = (self.front.clone(), self.bounds.clone());
                 let closing = self.shutdown.closing.clone();
                 guests.spawn(async move {
-                    connection::serve(stream, peer, front, &bounds, closing).await;
+                    connection::serve(stream, guest, front, &bounds, closing).await;
                     drop(seat);
                 });
             }
             Err(_) => {
-                let Ok(standing) = self.surplus.clone().try_acquire_owned() else { return };
+                let Ok(standing) = self.surplus.clone().try_acquire_owned() else {
+                    stream.say_and_close(&connection::no_seat());
+                    return;
+                };
                 let bounds = self.bounds.clone();
                 guests.spawn(async move {
                     connection::turn_away(stream, &bounds).await;

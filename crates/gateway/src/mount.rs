@@ -3,7 +3,7 @@
 //! A request passes the perimeter, finds its row in `api::routes::TABLE`, proves what the row needs,
 //! and only then is its body read. What a handler does is in `routes`.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{ops::Deref, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use api::routes::{Endpoint, Method, Needs, Route, TABLE};
 use bytes::{Bytes, BytesMut};
@@ -16,7 +16,7 @@ use hyper::{
     header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use vocab::limits;
 
@@ -43,9 +43,25 @@ pub struct Ask {
     /// The headers.
     pub headers: HeaderMap,
     /// The body; empty for methods that have none.
-    pub body: Bytes,
+    pub body: Payload,
     /// Fires when the doors close; streams that never end by themselves end with it.
     pub closing: CancellationToken,
+}
+
+/// A body in memory, with its share of what all bodies may hold: the share is given back when the
+/// body is dropped, not before.
+#[derive(Debug, Default)]
+pub struct Payload {
+    bytes: Bytes,
+    _share: Option<OwnedSemaphorePermit>,
+}
+
+impl Deref for Payload {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl Ask {
@@ -118,7 +134,7 @@ pub type Handler =
 pub struct Front {
     perimeter: Perimeter,
     handler: Handler,
-    bodies: Semaphore,
+    bodies: Arc<Semaphore>,
     body_read: Duration,
 }
 
@@ -135,7 +151,7 @@ impl Front {
         Self {
             perimeter,
             handler,
-            bodies: Semaphore::new(limits::REQUEST_BODIES_BYTES_MAX / BODY_UNIT_BYTES),
+            bodies: Arc::new(Semaphore::new(limits::REQUEST_BODIES_BYTES_MAX / BODY_UNIT_BYTES)),
             body_read: Duration::from_millis(limits::BODY_READ_MS_MAX),
         }
     }
@@ -150,7 +166,7 @@ impl Front {
     /// Bounds the bytes of all bodies in memory, in place of the usual limit.
     #[must_use]
     pub fn with_bodies(mut self, bytes: usize) -> Self {
-        self.bodies = Semaphore::new(bytes / BODY_UNIT_BYTES);
+        self.bodies = Arc::new(Semaphore::new(bytes / BODY_UNIT_BYTES));
         self
     }
 
@@ -195,7 +211,7 @@ impl Front {
         }
         let body = match route.method {
             Method::Post => self.read(&head.headers, body).await?,
-            Method::Get | Method::Delete => Bytes::new(),
+            Method::Get | Method::Delete => Payload::default(),
         };
         let query = head.uri.query().unwrap_or_default().to_owned();
         let closing = closing.clone();
@@ -203,27 +219,26 @@ impl Front {
         (self.handler)(route.endpoint, ask).await.map(Reply::into_response)
     }
 
-    /// Reads a body within the limits of one and of all. What all hold is given back as soon as the
-    /// body is whole: a handler drops it when it has decoded it.
-    async fn read(&self, headers: &HeaderMap, body: Incoming) -> Result<Bytes, Refused> {
+    /// Reads a body within the limits of one and of all.
+    async fn read(&self, headers: &HeaderMap, body: Incoming) -> Result<Payload, Refused> {
         let late = |_| Refused::new("body_timeout", "the body did not arrive in time");
         let whole = self.collect(body);
-        let bytes = tokio::time::timeout(self.body_read, whole).await.map_err(late)??;
-        if bytes.is_empty() {
-            return Ok(bytes);
+        let payload = tokio::time::timeout(self.body_read, whole).await.map_err(late)??;
+        if payload.is_empty() {
+            return Ok(payload);
         }
         let plain = headers.get(CONTENT_ENCODING).is_none_or(|value| value == "identity");
         let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         if plain && kind.is_some_and(is_json) {
-            Ok(bytes)
+            Ok(payload)
         } else {
             let hint = "send `content-type: application/json`, not compressed";
             Err(Refused::new("unsupported_media_type", "the body is not JSON").with_hint(hint))
         }
     }
 
-    async fn collect(&self, mut body: Incoming) -> Result<Bytes, Refused> {
-        let (mut held, mut taken) = (Vec::new(), 0);
+    async fn collect(&self, mut body: Incoming) -> Result<Payload, Refused> {
+        let (mut share, mut taken) = (None::<OwnedSemaphorePermit>, 0);
         let mut whole = BytesMut::new();
         while let Some(frame) = body.frame().await {
             let cut = |_| Refused::new("malformed_body", "the body broke off");
@@ -238,10 +253,14 @@ impl Front {
                     .with_hint("try again in a moment")
             };
             let units = u32::try_from(units).unwrap_or(u32::MAX);
-            held.push(self.bodies.try_acquire_many(units).map_err(all_taken)?);
+            let more = Arc::clone(&self.bodies).try_acquire_many_owned(units).map_err(all_taken)?;
+            match &mut share {
+                Some(share) => share.merge(more),
+                None => share = Some(more),
+            }
             whole.extend_from_slice(&data);
         }
-        Ok(whole.freeze())
+        Ok(Payload { bytes: whole.freeze(), _share: share })
     }
 }
 

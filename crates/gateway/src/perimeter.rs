@@ -33,7 +33,7 @@ pub mod page;
 pub mod peer;
 
 pub use page::AllowedPage;
-pub use peer::Peer;
+pub use peer::{Guest, Peer};
 
 /// The one user name of the Basic scheme.
 const USER: &str = "agent";

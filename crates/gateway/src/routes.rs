@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use vocab::{ids::SessionId, outcome::Failure};
 
 use crate::{
+    decode::Query,
     mount::{Ask, Handler, Reply},
     refuse::Refused,
 };
@@ -66,6 +67,12 @@ pub fn handler(services: Services) -> Handler {
 
 /// The table's other half.
 async fn answer(services: &Services, endpoint: Endpoint, ask: Ask) -> Result<Reply, Refused> {
+    // Lists and events read their own queries; the handshake and the chat speak with others' programs.
+    let own = matches!(endpoint, Endpoint::SessionList | Endpoint::Events);
+    let others = matches!(endpoint, Endpoint::Handshake | Endpoint::Chat | Endpoint::ChatStream);
+    if !own && !others {
+        Query::parse(&ask.query, &[])?;
+    }
     match endpoint {
         Endpoint::Handshake => daemon::handshake(services, &ask),
         Endpoint::AgentRun => Box::pin(agent::run(services, ask)).await,

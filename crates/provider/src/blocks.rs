@@ -15,6 +15,8 @@ pub(crate) struct Blocks {
     queue: VecDeque<Block>,
     next: u64,
     calls: usize,
+    /// Whether any block held something.
+    filled: bool,
     /// Whether the wire says itself where blocks end.
     explicit: bool,
 }
@@ -45,6 +47,11 @@ impl Blocks {
     /// Returns how many calls there were.
     pub(crate) fn calls(&self) -> usize {
         self.calls
+    }
+
+    /// Tells whether there were words, thinking or calls, not mere empty blocks.
+    pub(crate) fn hold_anything(&self) -> bool {
+        self.filled || self.calls > 0
     }
 
     /// Begins words; returns the block's key.
@@ -88,6 +95,7 @@ impl Blocks {
     pub(crate) fn append(&mut self, key: u64, text: &str) {
         if let Some(block) = self.find(key) {
             block.content.push_str(text);
+            self.filled |= !text.is_empty();
         }
     }
 
@@ -99,6 +107,7 @@ impl Blocks {
         {
             signature.get_or_insert_default().push_str(more);
             *redacted |= is_redacted;
+            self.filled = true;
         }
     }
 

@@ -27,7 +27,7 @@ use crate::{
 mod failures;
 mod headers;
 
-use failures::fail;
+pub(crate) use failures::empty;
 pub(crate) use headers::sensitive;
 
 /// How a dialect reads an answer.
@@ -219,10 +219,7 @@ impl Exchange {
                 return Err(failures::garbled(&self.peer.provider, &event.data));
             }
         }
-        if fed.is_err() {
-            return Err(failures::too_large(&self.peer.provider));
-        }
-        Ok(())
+        fed.map_err(|over| failures::event_too_large(&self.peer.provider, over))
     }
 
     /// Reads an event; tells whether it is one.
@@ -294,7 +291,7 @@ fn shape(head: &[u8]) -> Shape {
 /// Sends the request and returns a response that is an answer.
 async fn ask(peer: &Peer, body: Bytes) -> Result<Response, ProviderFailure> {
     let client = client::for_url(&peer.url)
-        .map_err(|error| fail("connect_failed", Effect::NotStarted, error.to_owned()))?;
+        .map_err(|error| ProviderFailure::fatal("connect_failed", Effect::NotStarted, error))?;
     let request = client.post(peer.url.clone()).headers(peer.headers.clone()).body(body);
     let wait = peer.timeouts.headers;
     let response = match timeout(wait, request.send()).await {

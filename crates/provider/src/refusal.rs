@@ -78,19 +78,21 @@ pub(crate) fn classify(told: &Told<'_>) -> ProviderFailure {
     let parts = parts(told.body);
     let kind = kind(told, &parts);
     let status = told.status.map(|status| format!(" ({status})")).unwrap_or_default();
-    let said = if parts.message.is_empty() { "no message".to_owned() } else { parts.message };
+    let said = if parts.message.is_empty() { "no message" } else { &parts.message };
     let effect = if told.status.is_some() { Effect::NotStarted } else { Effect::Indeterminate };
     let mut failure =
         Failure::new(kind.code(), effect, format!("{} answered{status}: {said}", told.provider));
     if let Some(hint) = hint(kind, told) {
         failure = failure.with_hint(hint);
     }
-    let retry = retry(kind, told, &mut failure);
+    let retry = retry(kind, told, &parts, &mut failure);
     ProviderFailure { failure, retry }
 }
 
-fn retry(kind: Kind, told: &Told<'_>, failure: &mut Failure) -> Retry {
-    let worth = told.should_retry.unwrap_or(true) && told.status != Some(501);
+fn retry(kind: Kind, told: &Told<'_>, parts: &Parts, failure: &mut Failure) -> Retry {
+    // Inside a stream the vendor's code is the only status; without one, nothing says that it passes.
+    let structured = told.status.is_some() || parts.marks.iter().any(|m| by_mark(m).is_some());
+    let worth = structured && told.should_retry.unwrap_or(true) && told.status != Some(501);
     if !kind.passes() || !worth {
         return Retry::Never;
     }

@@ -11,6 +11,8 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
+use vocab::ids::RUN_MARKER;
+
 /// How a row of the base table compares with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Match {
@@ -65,8 +67,6 @@ const OWN_PREFIXES: &[&str] = &["STEAD_WORKSPACE_TLS_"];
 const SECRET_SUFFIXES: &[&str] =
     &["_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PRIVATE_KEY", "_CREDENTIALS"];
 
-/// The variable that names the run a process belongs to.
-pub const RUN_MARKER: &str = "STEAD_RUN";
 /// The variable that names the call within the run. Its value is unique within the starting process.
 pub(crate) const CALL_MARKER: &str = "STEAD_CALL";
 

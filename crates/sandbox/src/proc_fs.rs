@@ -8,9 +8,9 @@
 use std::{fs, io::Read, path::Path};
 
 use rustix::process::getpid;
-use vocab::limits;
+use vocab::{ids::RUN_MARKER, limits};
 
-use crate::environ::{CALL_MARKER, RUN_MARKER};
+use crate::environ::CALL_MARKER;
 
 /// A process as `/proc/<pid>/stat` told it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,11 +12,7 @@ use vocab::{
     outcome::Failure,
 };
 
-use crate::{
-    models::{Keys, Wanted},
-    runs::Reservation,
-    sessions::Sessions,
-};
+use crate::{models::Keys, resume::all_answered, sessions::Sessions, start::broke_off};
 
 /// What an answer led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,20 +35,42 @@ impl Sessions {
         block: &'a BlockId,
         given: (Answer, Keys),
     ) -> BoxFuture<'a, Result<Answered, Failure>> {
+        let (sessions, session, block) = (Arc::clone(self), session.clone(), block.clone());
         Box::pin(async move {
             caller.hand()?;
+            // Whoever asked may go away: an answer that is stored is acted on all the same.
+            let taken = tokio::spawn(async move { sessions.take(&session, &block, given).await });
+            taken.await.unwrap_or_else(|_broken| Err(broke_off("taking the answer")))
+        })
+    }
+
+    fn take<'a>(
+        self: &'a Arc<Self>,
+        session: &'a SessionId,
+        block: &'a BlockId,
+        given: (Answer, Keys),
+    ) -> BoxFuture<'a, Result<Answered, Failure>> {
+        Box::pin(async move {
             let (answer, keys) = given;
             self.row(session).await?;
-            if let Some(working) = self.runs.find(session) {
-                // Other calls of the same batch still run; the loop takes the answer up by itself.
+            if let Some(working) = self.runs.settled(session).await {
                 let run = working.live.run().clone();
+                let state = working.pen.answer(block, answer.clone()).await?;
                 self.remember_keys(&run, keys);
-                working.pen.answer(block, answer).await?;
+                if !all_answered(&state) {
+                    // Other calls of the batch still run, and the loop takes the answer up by itself;
+                    // or other questions are open.
+                    let resumed = matches!(state, RunState::Running);
+                    return Ok(Answered { run, resumed });
+                }
+                // It parked in this very moment: its task goes, and a new one takes the answer up.
+                working.over().await;
+                let reservation = self.runs.reserve(session)?;
+                self.resume(reservation, session).await?;
                 return Ok(Answered { run, resumed: true });
             }
-            let mut reservation = self.runs.reserve(session)?;
+            let reservation = self.runs.reserve(session)?;
             let stored = self.store.transcript(session).await?;
-            let cwd = stored.session.place.cwd.clone();
             let Some(run) = stored.run else { return Err(not_waiting(block)) };
             let RunState::Parked { blocks } = &run.state else { return Err(not_waiting(block)) };
             let Some(asked) = blocks.iter().find(|known| known.id == *block) else {
@@ -61,7 +79,6 @@ impl Sessions {
             // The last answer may have been stored by a daemon that died before it went on.
             let goes_on = asked.answer.is_some() && all_answered(&run.state);
             let run_id = run.id.clone();
-            self.remember_keys(&run_id, keys);
             let mut transcript =
                 Transcript { session: session.clone(), messages: stored.messages, run };
             if !goes_on {
@@ -69,57 +86,14 @@ impl Sessions {
                 self.append_entry(transcript.clone(), entry.clone()).await?;
                 transcript.apply(&entry);
             }
+            self.remember_keys(&run_id, keys);
             if !all_answered(&transcript.run.state) {
                 return Ok(Answered { run: run_id, resumed: false });
             }
-            self.go_on(&mut reservation, transcript, cwd.as_deref()).await?(reservation);
+            self.resume(reservation, session).await?;
             Ok(Answered { run: run_id, resumed: true })
         })
     }
-
-    /// Lets the runs go on whose answers were all stored before the last daemon ended.
-    ///
-    /// # Errors
-    /// When the store cannot be read. A run that cannot go on keeps waiting, and the log says why.
-    pub(crate) async fn resume_answered(self: &Arc<Self>) -> Result<(), Failure> {
-        for stored in self.store.live_runs().await? {
-            if !all_answered(&stored.run.state) {
-                continue;
-            }
-            let session = stored.session;
-            let resumed: Result<(), Failure> = async {
-                let mut reservation = self.runs.reserve(&session)?;
-                let whole = self.store.transcript(&session).await?;
-                let (messages, run) = (whole.messages, stored.run);
-                let cwd = whole.session.place.cwd;
-                let transcript = Transcript { session: session.clone(), messages, run };
-                self.go_on(&mut reservation, transcript, cwd.as_deref()).await?(reservation);
-                Ok(())
-            }
-            .await;
-            if let Err(failure) = resumed {
-                tracing::warn!(%session, code = failure.code, "an answered run cannot go on");
-            }
-        }
-        Ok(())
-    }
-
-    async fn go_on(
-        self: &Arc<Self>,
-        reservation: &mut Reservation,
-        transcript: Transcript,
-        cwd: Option<&str>,
-    ) -> Result<impl FnOnce(Reservation) + use<>, Failure> {
-        let wanted = Wanted { sticky: Some(transcript.run.model.clone()), ..Wanted::default() };
-        let chosen = self.models.choose(&wanted, &self.keys_of(&transcript.run.id)).await?;
-        let workspace = self.open(cwd).await?;
-        Ok(self.launch(reservation, transcript, chosen, workspace))
-    }
-}
-
-/// Tells whether a parked run waits for nothing any more.
-fn all_answered(state: &RunState) -> bool {
-    matches!(state, RunState::Parked { blocks } if blocks.iter().all(|block| block.answer.is_some()))
 }
 
 fn not_waiting(block: &BlockId) -> Failure {

@@ -4,13 +4,16 @@
 //! wire itself. One live run per session, by construction.
 
 pub mod answer;
+pub mod deadline;
 pub mod journal;
 pub mod live;
 pub mod mend;
 pub mod models;
 pub mod rows;
+mod resume;
 pub mod runs;
 pub mod said;
 pub mod sessions;
 pub mod start;
+mod stop;
 mod unstored;

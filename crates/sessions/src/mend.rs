@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agent::{close, transcript::Transcript};
 use vocab::{message::RunState, outcome::Failure};
 
-use crate::sessions::Sessions;
+use crate::{resume::all_answered, sessions::Sessions};
 
 impl Sessions {
     /// Closes the runs that nobody works on any more, finishes deletions that were cut off, and lets the
@@ -29,5 +29,25 @@ impl Sessions {
         self.hub.tell(self.store.finish_deletions().await?);
         self.resume_answered().await?;
         Ok(closed)
+    }
+
+    /// Lets the runs go on whose answers were all stored before the last daemon ended. One that cannot
+    /// go on keeps waiting, and the log says why.
+    async fn resume_answered(self: &Arc<Self>) -> Result<(), Failure> {
+        for stored in self.store.live_runs().await? {
+            if !all_answered(&stored.run.state) {
+                continue;
+            }
+            let session = stored.session;
+            let resumed = match self.runs.reserve(&session) {
+                Ok(reservation) => self.resume(reservation, &session).await,
+                Err(failure) => Err(failure),
+            };
+            if let Err(failure) = resumed {
+                let (run, code) = (&stored.run.id, failure.code);
+                tracing::warn!(%session, %run, code, "an answered run cannot go on");
+            }
+        }
+        Ok(())
     }
 }

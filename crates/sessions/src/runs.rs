@@ -9,11 +9,12 @@ use std::{
 };
 
 use agent::pen::Pen;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use vocab::{
     ids::SessionId,
     limits::RUNS_LIVE_MAX,
+    message::RunState,
     outcome::{Effect, Failure},
 };
 
@@ -21,7 +22,13 @@ use crate::live::Live;
 
 /// The registry of live runs.
 #[derive(Debug, Clone, Default)]
-pub struct Runs(Arc<Mutex<Slots>>);
+pub struct Runs(Arc<Registry>);
+
+#[derive(Debug, Default)]
+struct Registry {
+    slots: Mutex<Slots>,
+    changed: Notify,
+}
 
 #[derive(Debug, Default)]
 struct Slots {
@@ -66,10 +73,23 @@ pub struct Reservation {
 }
 
 impl Runs {
-    /// Takes the slot of a session.
+    /// Takes the slot of a session for a run that is about to work.
     ///
     /// # Errors
     /// When a run works on it, the daemon drains, or too many runs work.
+    pub fn admit(&self, session: &SessionId) -> Result<Reservation, Failure> {
+        if self.lock().taken.len() >= RUNS_LIVE_MAX {
+            let why = format!("{RUNS_LIVE_MAX} runs work already");
+            return Err(Failure::new("too_many_runs", Effect::NotStarted, why)
+                .with_hint("wait for one of them, or stop it"));
+        }
+        self.reserve(session)
+    }
+
+    /// Takes the slot of a session, however many runs work: to stop, answer or delete is always possible.
+    ///
+    /// # Errors
+    /// When a run works on it, or the daemon drains.
     pub fn reserve(&self, session: &SessionId) -> Result<Reservation, Failure> {
         let mut slots = self.lock();
         if slots.draining {
@@ -78,10 +98,6 @@ impl Runs {
         if slots.taken.contains_key(session) {
             return Err(Failure::not_started("run_in_flight", format!("a run works on {session}"))
                 .with_hint("wait for it, or stop it first"));
-        }
-        if slots.taken.len() >= RUNS_LIVE_MAX {
-            let why = format!("{RUNS_LIVE_MAX} runs work already");
-            return Err(Failure::new("too_many_runs", Effect::NotStarted, why));
         }
         slots.taken.insert(session.clone(), Slot::Reserved);
         Ok(Reservation { runs: self.clone(), session: session.clone(), over: None })
@@ -96,16 +112,44 @@ impl Runs {
         }
     }
 
-    /// Refuses new runs from now on and returns those that work.
-    #[must_use]
-    pub fn drain(&self) -> Vec<LiveRun> {
-        let mut slots = self.lock();
-        slots.draining = true;
-        slots
-            .taken
-            .values()
-            .filter_map(|slot| if let Slot::Live(run) = slot { Some(run.clone()) } else { None })
-            .collect()
+    /// Returns the live run of a session once nobody is about to start or change it any more.
+    pub async fn settled(&self, session: &SessionId) -> Option<LiveRun> {
+        loop {
+            // Listening comes before looking, so that no change is missed in between.
+            let changed = self.0.changed.notified();
+            match self.lock().taken.get(session) {
+                Some(Slot::Live(run)) => return Some(run.clone()),
+                None => return None,
+                Some(Slot::Reserved) => {}
+            }
+            changed.await;
+        }
+    }
+
+    /// Refuses new runs from now on, stops those that work and waits until every slot is free.
+    pub async fn drain(&self) {
+        self.lock().draining = true;
+        loop {
+            let changed = self.0.changed.notified();
+            if self.stop_all() == 0 {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Tells every run at work to stop; one that just parked waits through the end of the daemon. Returns
+    /// how many slots are taken.
+    fn stop_all(&self) -> usize {
+        let slots = self.lock();
+        for slot in slots.taken.values() {
+            if let Slot::Live(run) = slot
+                && !matches!(run.pen.transcript().run.state, RunState::Parked { .. })
+            {
+                run.cancel.cancel();
+            }
+        }
+        slots.taken.len()
     }
 
     /// Returns how many runs work.
@@ -115,7 +159,7 @@ impl Runs {
     }
 
     fn lock(&self) -> MutexGuard<'_, Slots> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -126,6 +170,7 @@ impl Reservation {
         let run = LiveRun { live, pen, cancel: CancellationToken::new(), over };
         self.over = Some(sender);
         self.runs.lock().taken.insert(self.session.clone(), Slot::Live(run.clone()));
+        self.runs.0.changed.notify_waiters();
         run
     }
 }
@@ -136,6 +181,7 @@ impl Drop for Reservation {
         if let Some(over) = &self.over {
             over.send(true).ok();
         }
+        self.runs.0.changed.notify_waiters();
     }
 }
 
@@ -143,18 +189,33 @@ impl Drop for Reservation {
 mod tests {
     use super::*;
 
-    #[test]
-    fn runs_are_bounded_and_one_per_session() {
+    #[tokio::test]
+    async fn runs_are_bounded_and_one_per_session() {
         let runs = Runs::default();
         let session = SessionId::generate();
-        let first = runs.reserve(&session).unwrap();
-        assert_eq!(runs.reserve(&session).unwrap_err().code, "run_in_flight");
+        let first = runs.admit(&session).unwrap();
+        assert_eq!(runs.admit(&session).unwrap_err().code, "run_in_flight");
         drop(first);
         let held: Vec<_> =
-            (0..RUNS_LIVE_MAX).map(|_| runs.reserve(&SessionId::generate()).unwrap()).collect();
-        assert_eq!(runs.reserve(&session).unwrap_err().code, "too_many_runs");
+            (0..RUNS_LIVE_MAX).map(|_| runs.admit(&SessionId::generate()).unwrap()).collect();
+        assert_eq!(runs.admit(&session).unwrap_err().code, "too_many_runs");
+        drop(runs.reserve(&session).unwrap());
         drop(held);
-        assert!(runs.drain().is_empty());
-        assert_eq!(runs.reserve(&session).unwrap_err().code, "draining");
+        runs.drain().await;
+        assert_eq!(runs.admit(&session).unwrap_err().code, "draining");
+    }
+
+    #[tokio::test]
+    async fn a_drain_waits_for_what_is_about_to_start() {
+        let runs = Runs::default();
+        let starting = runs.admit(&SessionId::generate()).unwrap();
+        let mut drained = std::pin::pin!(runs.drain());
+        tokio::select! {
+            biased;
+            () = &mut drained => panic!("the drain did not wait"),
+            () = std::future::ready(()) => {}
+        }
+        drop(starting);
+        drained.await;
     }
 }

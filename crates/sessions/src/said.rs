@@ -1,5 +1,6 @@
 //! What a user says: bounded before anything is stored, and the source of a title.
 
+use sha2::{Digest as _, Sha256};
 use vocab::{
     limits::{TITLE_CHARS_MAX, USER_FILE_BYTES_MAX, USER_PARTS_MAX, USER_TEXT_BYTES_MAX},
     message::Part,
@@ -18,6 +19,13 @@ pub fn title_of(parts: &[Part]) -> String {
     let title: String = chars.by_ref().take(TITLE_CHARS_MAX).collect();
     let title = title.trim_end();
     if chars.next().is_some() { format!("{title}…") } else { title.to_owned() }
+}
+
+/// Returns what tells one message from another: SHA-256 over its parts, in hexadecimal digits.
+#[must_use]
+pub fn digest(parts: &[Part]) -> String {
+    let bytes = serde_json::to_vec(parts).unwrap_or_default();
+    Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Checks that a user's message holds words and files, and not too much of them.
@@ -49,6 +57,10 @@ pub fn check(parts: &[Part]) -> Result<(), Failure> {
             }
         }
     }
+    let silent = |part: &Part| matches!(part, Part::Text { text, .. } if text.trim().is_empty());
+    if parts.iter().all(silent) {
+        return refuse("the last message says nothing: it holds neither words nor a file".into());
+    }
     if text_bytes > USER_TEXT_BYTES_MAX {
         return refuse(format!("a message has at most {USER_TEXT_BYTES_MAX} bytes of text"));
     }
@@ -75,8 +87,10 @@ mod tests {
     fn a_user_message_is_bounded() {
         let file = |data: String| Part::File { media_type: "image/png".into(), data };
         assert!(check(&[text("hi"), file("x".into())]).is_ok());
+        assert!(check(&[text(" "), file("x".into())]).is_ok());
         let bad = [
             vec![],
+            vec![text(""), text(" \n\t")],
             vec![text("x"); USER_PARTS_MAX + 1],
             vec![text(&"x".repeat(USER_TEXT_BYTES_MAX)), text("x")],
             vec![file("x".repeat(USER_FILE_BYTES_MAX + 1))],

@@ -14,10 +14,10 @@ use store::{
     Batch, Change, Epoch, NewSession, Store, StoreError,
     rows::{Filter, Page, Place, Resolved, SessionRow},
 };
+use tokio::sync::Notify;
 use vocab::{
     fact::SessionFact,
     ids::{RunId, SessionId},
-    limits::ABORT_WAIT_MS_MAX,
     live::{Log, Position},
     message::{Message, Mode, ModelRef, Run, RunEnd, RunState},
     outcome::Failure,
@@ -34,6 +34,8 @@ use crate::{
 pub struct Settings {
     /// Model calls of one run before it is ended with a word.
     pub steps_max: u32,
+    /// How long a question waits for its answer before it counts as denied.
+    pub answer_within: Duration,
 }
 
 /// Everything sessions are made of.
@@ -50,6 +52,8 @@ pub struct Sessions {
     pub(crate) keys: Mutex<HashMap<RunId, Keys>>,
     /// Where sessions without a place work.
     pub(crate) scratch: std::path::PathBuf,
+    /// Fires when a run parked, so that its deadline is looked at.
+    pub(crate) parked: Notify,
 }
 
 impl std::fmt::Debug for Sessions {
@@ -114,6 +118,7 @@ impl Sessions {
             runs: Runs::default(),
             keys: Mutex::new(HashMap::new()),
             scratch: parts.scratch,
+            parked: Notify::new(),
         })
     }
 
@@ -121,7 +126,7 @@ impl Sessions {
     ///
     /// # Errors
     /// When its place is none, or it cannot be stored.
-    pub async fn create(&self, _caller: &Caller, create: Create) -> Result<SessionRow, Failure> {
+    pub async fn create(&self, caller: &Caller, create: Create) -> Result<SessionRow, Failure> {
         let session = SessionId::generate();
         let place = self.place_for(&session, create.workspace.as_deref(), create.cwd.as_deref())?;
         let new = NewSession {
@@ -130,7 +135,7 @@ impl Sessions {
             workspace: place.workspace,
             cwd: place.cwd,
             model: create.model,
-            mode: create.mode,
+            mode: allowed_mode(caller, Some(create.mode), Mode::default()),
         };
         let batch = Batch::of_session(self.epoch.clone(), session.clone())
             .change(Change::CreateSession(new))
@@ -198,45 +203,6 @@ impl Sessions {
         Ok(self.store.messages(session, None, usize::MAX).await?)
     }
 
-    /// Deletes a session: content and facts go, one tombstone stays. A live run is stopped first.
-    ///
-    /// # Errors
-    /// When there is none, or it cannot be stopped or deleted.
-    pub async fn delete(&self, caller: &Caller, session: &SessionId) -> Result<(), Failure> {
-        caller.person()?;
-        self.row(session).await?;
-        self.abort(caller, session).await?;
-        let _reservation = self.runs.reserve(session)?;
-        let tombstone = self.store.delete_session(session).await?;
-        self.hub.tell(vec![tombstone]);
-        Ok(())
-    }
-
-    /// Stops the live or parked run of a session and waits for its last fact. None there: nothing to do.
-    ///
-    /// # Errors
-    /// When there is no such session, or a parked run's end cannot be stored.
-    pub async fn abort(&self, _caller: &Caller, session: &SessionId) -> Result<(), Failure> {
-        if let Some(run) = self.runs.find(session) {
-            run.cancel.cancel();
-            let limit = Duration::from_millis(ABORT_WAIT_MS_MAX);
-            // A run that does not end in time was told to; its end comes as a fact.
-            tokio::time::timeout(limit, run.over()).await.ok();
-            return Ok(());
-        }
-        self.row(session).await?;
-        let reservation = self.runs.reserve(session)?;
-        let stored = self.store.transcript(session).await?;
-        if let Some(run @ Run { state: RunState::Parked { .. }, .. }) = stored.run {
-            let transcript =
-                Transcript { session: session.clone(), messages: stored.messages, run };
-            let entry = agent::close::close(&transcript, RunEnd::Aborted);
-            self.append_entry(transcript, entry).await?;
-        }
-        drop(reservation);
-        Ok(())
-    }
-
     /// Reads the run stream of a session from a position.
     ///
     /// # Errors
@@ -300,7 +266,9 @@ impl Sessions {
     ) -> Result<Place, Failure> {
         let dir = match (workspace, cwd) {
             (Some(name), _) => self.workspaces.find(name)?.path,
-            (None, Some(cwd)) if std::path::Path::new(cwd).is_absolute() => cwd.into(),
+            (None, Some(cwd)) if std::path::Path::new(cwd).is_absolute() && !cwd.contains('\0') => {
+                cwd.into()
+            }
             (None, Some(_)) => {
                 return Err(Failure::not_started("invalid_field", "cwd must be an absolute path"));
             }
@@ -342,6 +310,20 @@ impl Sessions {
     }
 }
 
+/// Decides how much a session asks. Only a person's own program may choose to ask less than is stored, or
+/// than usual: what a run started, or a page, may not free itself of questions.
+pub(crate) fn allowed_mode(caller: &Caller, wanted: Option<Mode>, stored: Mode) -> Mode {
+    let looseness = |mode: Mode| match mode {
+        Mode::Ask => 0,
+        Mode::AcceptEdits => 1,
+        Mode::Auto => 2,
+    };
+    match wanted {
+        Some(wanted) if caller.person().is_ok() || looseness(wanted) <= looseness(stored) => wanted,
+        Some(_) | None => stored,
+    }
+}
+
 impl Tenant for Sessions {
     fn supports(&self) -> Vec<&'static str> {
         vec!["agent@1", "chat@1", "sessions@1"]
@@ -349,16 +331,7 @@ impl Tenant for Sessions {
 
     fn drain(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            let runs = self.runs.drain();
-            for run in &runs {
-                run.cancel.cancel();
-            }
-            for run in runs {
-                run.over().await;
-            }
+            self.runs.drain().await;
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -9,7 +9,10 @@ use agent::{
     transcript::Transcript,
     turn::{Loop, Settings, drive},
 };
-use daemon::caller::Caller;
+use daemon::{
+    caller::{Caller, CallerKind},
+    workspaces::Lease,
+};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use store::{Batch, Change, Durability, NewSession, rows::SessionRow};
@@ -21,7 +24,7 @@ use vocab::{
     message::{Message, Mode, Part, Role, Run, RunState},
     outcome::{Effect, Failure},
 };
-use workspace::source::{ToolSource, Workspace};
+use workspace::source::ToolSource;
 
 use crate::{
     journal::RunJournal,
@@ -29,7 +32,7 @@ use crate::{
     models::{Chosen, Keys, Wanted},
     runs::Reservation,
     said,
-    sessions::Sessions,
+    sessions::{Sessions, allowed_mode},
     unstored,
 };
 
@@ -82,12 +85,12 @@ impl Sessions {
     ) -> BoxFuture<'a, Result<Started, Failure>> {
         Box::pin(async move {
             said::check(&start.parts)?;
-            let scope = format!("run/{:?}", caller.kind());
+            let scope = scope_of(caller);
             if let Some(known) = self.started_before(&scope, &start).await? {
                 return Ok(known);
             }
             let session = start.session.clone().unwrap_or_else(SessionId::generate);
-            let mut reservation = self.runs.reserve(&session)?;
+            let mut reservation = self.runs.admit(&session)?;
             let row = match &start.session {
                 Some(_) => Some(self.row(&session).await?),
                 None => None,
@@ -100,26 +103,30 @@ impl Sessions {
             let mut wanted = start.wanted.clone();
             wanted.sticky = row.as_ref().and_then(|row| row.model.clone());
             let chosen = self.models.choose(&wanted, &start.keys).await?;
-            let begun = Begun::new(self, session, row, &start, &chosen)?;
-            let workspace = self.open(begun.cwd()).await?;
+            let begun = Begun::new(self, caller, (session, row), &start, &chosen)?;
+            let lease = self.open(begun.cwd()).await?;
+            let transcript = self.transcript_of(&begun).await?;
             // From here on whoever asked may go away: what is stored is set to work all the same, and
             // is there for the same request when it comes again.
             let sessions = Arc::clone(self);
             let begin = tokio::spawn(async move {
                 let batch = sessions.batch_of(&begun, &start, &scope);
-                let appended = sessions.store.append(batch).await?;
+                let appended = match sessions.store.append(batch).await {
+                    Ok(appended) => appended,
+                    // The same request came twice at once, and the other one won.
+                    Err(error) => match sessions.started_before(&scope, &start).await? {
+                        Some(known) => return Ok(known),
+                        None => return Err(error.into()),
+                    },
+                };
                 sessions.remember_keys(&begun.run.id, start.keys);
-                let transcript = sessions.transcript_of(&begun).await?;
                 let Run { id: run, message, .. } = begun.run;
                 let started = Started { session: begun.session, run, message };
-                sessions.launch(&mut reservation, transcript, chosen, workspace)(reservation);
+                sessions.launch(&mut reservation, transcript, chosen, lease)(reservation);
                 sessions.hub.tell(appended.events);
                 Ok(started)
             });
-            begin.await.unwrap_or_else(|_broken| {
-                let why = "the start of the run broke off";
-                Err(Failure::new("failed", Effect::Indeterminate, why))
-            })
+            begin.await.unwrap_or_else(|_broken| Err(broke_off("the start of the run")))
         })
     }
 
@@ -130,6 +137,10 @@ impl Sessions {
             return Err(Failure::not_started("invalid_field", why));
         }
         let Some(answer) = self.store.idempotent(scope, token).await? else { return Ok(None) };
+        if answer.get("said").and_then(|value| value.as_str()) != Some(&said::digest(&start.parts)) {
+            let why = "this idempotency key was used for another message";
+            return Err(Failure::not_started("idempotency_mismatch", why));
+        }
         let id = |key: &str| {
             answer.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
         };
@@ -139,14 +150,17 @@ impl Sessions {
                 format!("a remembered answer is damaged: {error}"),
             )
         };
-        Ok(Some(Started {
+        let started = Started {
             session: id("session").parse().map_err(malformed)?,
             run: id("run").parse().map_err(malformed)?,
             message: id("message").parse().map_err(malformed)?,
-        }))
+        };
+        // A session that was deleted since does not come back.
+        self.row(&started.session).await?;
+        Ok(Some(started))
     }
 
-    pub(crate) async fn open(&self, cwd: Option<&str>) -> Result<Arc<dyn Workspace>, Failure> {
+    pub(crate) async fn open(&self, cwd: Option<&str>) -> Result<Lease, Failure> {
         let Some(cwd) = cwd else {
             return Err(Failure::not_started(
                 "workspace_not_found",
@@ -196,6 +210,7 @@ impl Sessions {
         if let Some(token) = &start.idempotency_key {
             let answer = json!({
                 "session": begun.session, "run": begun.run.id, "message": begun.run.message,
+                "said": said::digest(&start.parts),
             });
             let (scope, token) = (scope.to_owned(), token.clone());
             batch = batch.change(Change::PutIdempotent { scope, token, answer });
@@ -204,20 +219,20 @@ impl Sessions {
         batch.durable(Durability::Power)
     }
 
+    /// Returns the transcript as it is once the beginning is stored.
     async fn transcript_of(&self, begun: &Begun) -> Result<Transcript, Failure> {
-        let messages = match begun.origin {
+        let mut messages = match begun.origin {
             Origin::Known(_) => self.store.transcript(&begun.session).await?.messages,
-            Origin::New(_) => {
-                let own = Message {
-                    id: begun.run.message.clone(),
-                    role: Role::Assistant,
-                    run: Some(begun.run.id.clone()),
-                    parts: Vec::new(),
-                    created_at: begun.run.started_at,
-                };
-                vec![begun.user.clone(), own]
-            }
+            Origin::New(_) => Vec::new(),
         };
+        messages.push(begun.user.clone());
+        messages.push(Message {
+            id: begun.run.message.clone(),
+            role: Role::Assistant,
+            run: Some(begun.run.id.clone()),
+            parts: Vec::new(),
+            created_at: begun.run.started_at,
+        });
         Ok(Transcript { session: begun.session.clone(), messages, run: begun.run.clone() })
     }
 
@@ -227,7 +242,7 @@ impl Sessions {
         reservation: &mut Reservation,
         transcript: Transcript,
         chosen: Chosen,
-        workspace: Arc<dyn Workspace>,
+        lease: Lease,
     ) -> impl FnOnce(Reservation) + use<> {
         let (session, run) = (transcript.session.clone(), transcript.run.clone());
         let own = transcript.messages.iter().find(|message| message.id == run.message);
@@ -250,13 +265,14 @@ impl Sessions {
         move |reservation: Reservation| {
             tokio::spawn(async move {
                 let run_id = run.id.clone();
-                let state = sessions.work(pen.clone(), chosen, workspace, handle.cancel).await;
+                let state = sessions.work(pen.clone(), chosen, &lease, handle.cancel).await;
                 unstored::tell(&pen, &handle.live, &state).await;
                 tracing::info!(run = %run_id, state = vocab::live::state_word(&state), "run left");
                 if !matches!(state, RunState::Parked { .. }) {
                     sessions.forget_keys(&run_id);
                 }
                 drop(reservation);
+                sessions.parked.notify_one();
             });
         }
     }
@@ -265,9 +281,10 @@ impl Sessions {
         &self,
         pen: Pen,
         chosen: Chosen,
-        workspace: Arc<dyn Workspace>,
+        lease: &Lease,
         cancel: tokio_util::sync::CancellationToken,
     ) -> BoxFuture<'static, RunState> {
+        let workspace = lease.workspace();
         let root = workspace.root();
         let tools = Arc::new(Toolbelt::new(vec![workspace as Arc<dyn ToolSource>]));
         let system = agent::system::system_text(&tools.kit(), Some(&root));
@@ -282,6 +299,7 @@ impl Sessions {
                 steps_max: self.settings.steps_max,
                 output_tokens_max: chosen.output_tokens_max,
                 images: chosen.sees,
+                answer_within: Some(self.settings.answer_within),
                 ..Settings::default()
             },
         })
@@ -305,8 +323,8 @@ enum Origin {
 impl Begun {
     fn new(
         sessions: &Sessions,
-        session: SessionId,
-        row: Option<SessionRow>,
+        caller: &Caller,
+        (session, row): (SessionId, Option<SessionRow>),
         start: &Start,
         chosen: &Chosen,
     ) -> Result<Self, Failure> {
@@ -319,7 +337,8 @@ impl Begun {
             parts: start.parts.clone(),
             created_at: now,
         };
-        let mode = start.mode.or(row.as_ref().map(|row| row.mode)).unwrap_or_default();
+        let stored = row.as_ref().map_or_else(Mode::default, |row| row.mode);
+        let mode = allowed_mode(caller, start.mode, stored);
         let run = Run {
             id,
             message: MessageId::generate(),
@@ -353,6 +372,21 @@ impl Begun {
             Origin::Known(row) => row.place.cwd.as_deref(),
         }
     }
+}
+
+/// Keys of one kind of caller do not answer for another's.
+fn scope_of(caller: &Caller) -> String {
+    match caller.kind() {
+        CallerKind::Person => "run/person".to_owned(),
+        CallerKind::Agent(Some(session)) => format!("run/agent/{session}"),
+        CallerKind::Agent(None) => "run/agent".to_owned(),
+        CallerKind::Page(origin) => format!("run/page/{origin}"),
+    }
+}
+
+/// A step of ours met a bug while it stored something.
+pub(crate) fn broke_off(what: &str) -> Failure {
+    Failure::new("internal", Effect::Indeterminate, format!("{what} broke off"))
 }
 
 fn parked_failure(session: &SessionId) -> Failure {

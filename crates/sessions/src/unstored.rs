@@ -54,7 +54,7 @@ impl Sessions {
         self.row(&found.id).await.map(Some)
     }
 
-    async fn end_orphan(&self, session: &SessionId) -> Result<(), Failure> {
+    pub(crate) async fn end_orphan(&self, session: &SessionId) -> Result<(), Failure> {
         let stored = self.store.transcript(session).await?;
         let Some(run) = stored.run else { return Ok(()) };
         let failure = Failure::new(

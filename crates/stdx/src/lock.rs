@@ -9,6 +9,16 @@ use crate::state_file;
 pub struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
 
 impl Lock {
+    /// Takes the lock, waiting for whoever holds it.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or is not ours alone.
+    pub fn acquire(path: &Path) -> io::Result<Self> {
+        let file = state_file::open_or_create(path)?;
+        file.lock()?;
+        Ok(Self(file))
+    }
+
     /// Takes the lock if nobody holds it.
     ///
     /// # Errors

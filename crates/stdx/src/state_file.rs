@@ -6,14 +6,17 @@
 #![expect(clippy::disallowed_methods, reason = "the door to Stead's own state, not to workspaces")]
 
 use std::{
+    ffi::OsStr,
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::Path,
 };
 
+use crate::clock::Timestamp;
+
 /// Longest state file read into memory. Registrations, credentials, secrets and config are small;
-/// something larger is not ours.
+/// something larger is not ours. It stands here and not in the table of limits, which is a layer above.
 const READ_BYTES_MAX: u64 = 4 << 20;
 
 /// Makes a private directory with its parents, or checks the one that is there.
@@ -70,8 +73,11 @@ pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(named(path, &error)),
     };
-    check(path, &file.metadata()?, Kind::File)?;
-    let mut bytes = Vec::new();
+    let meta = file.metadata()?;
+    check(path, &meta, Kind::File)?;
+    // With room for everything, since a buffer that grows would leave copies of a key behind.
+    let room = usize::try_from(meta.len().min(READ_BYTES_MAX) + 1).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(room);
     file.take(READ_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > READ_BYTES_MAX {
         return Err(refused(path, "is larger than any state file"));
@@ -120,6 +126,7 @@ pub fn read_config(path: &Path) -> io::Result<Option<Vec<u8>>> {
 pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let parent = path.parent().unwrap_or_else(|| Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // A kill before the rename leaves it behind; [`sweep`] knows it by this name.
     let temporary = parent.join(format!(".{name}.{}.tmp", uuid::Uuid::new_v4().simple()));
     let written = OpenOptions::new()
         .write(true)
@@ -135,6 +142,46 @@ pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
         fs::remove_file(&temporary).ok();
     }
     written.map_err(|error| named(path, &error))
+}
+
+/// Removes what killed publications left in a directory: temporaries of ours that were last written
+/// before `since`. They hold content, keys among it. Returns how many went; a missing directory has none.
+///
+/// Whoever calls it owns the directory since then, so that no temporary of a living process is older.
+///
+/// # Errors
+/// When the directory cannot be read, or a leftover cannot be removed.
+pub fn sweep(dir: &Path, since: Timestamp) -> io::Result<usize> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(named(dir, &error)),
+    };
+    let me = rustix::process::geteuid().as_raw();
+    let mut swept = 0;
+    for entry in entries {
+        let entry = entry.map_err(|error| named(dir, &error))?;
+        if !is_temporary(&entry.file_name()) {
+            continue;
+        }
+        // Of the entry itself: a link is never followed.
+        let Ok(meta) = entry.metadata() else { continue };
+        let written =
+            meta.mtime().saturating_mul(1_000).saturating_add(meta.mtime_nsec() / 1_000_000);
+        if meta.is_file() && meta.uid() == me && written < since.as_millis() {
+            remove(&entry.path()).map_err(|error| named(&entry.path(), &error))?;
+            swept += 1;
+        }
+    }
+    Ok(swept)
+}
+
+/// Tells whether a name is one that [`publish`] gives: `.NAME.<32 hexadecimal digits>.tmp`.
+fn is_temporary(name: &OsStr) -> bool {
+    let parts = name.to_str().and_then(|name| name.strip_prefix('.')?.strip_suffix(".tmp"));
+    parts.and_then(|parts| parts.rsplit_once('.')).is_some_and(|(name, hex)| {
+        !name.is_empty() && hex.len() == 32 && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 /// Removes a file; a missing one is fine.
@@ -217,42 +264,4 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::{PermissionsExt, symlink};
-
-    #[test]
-    fn published_content_is_private_and_whole() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.json");
-        publish(&path, b"one").unwrap();
-        publish(&path, b"two").unwrap();
-        assert_eq!(read(&path).unwrap().unwrap(), b"two");
-        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn a_looser_file_is_refused_with_the_command_that_mends_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a");
-        publish(&path, b"x").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        let error = read(&path).unwrap_err().to_string();
-        assert!(error.contains("chmod 600"), "{error}");
-        let inner = dir.path().join("d");
-        fs::create_dir(&inner).unwrap();
-        fs::set_permissions(&inner, fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(ensure_dir(&inner).unwrap_err().to_string().contains("chmod 700"));
-    }
-
-    #[test]
-    fn a_link_is_never_followed() {
-        let dir = tempfile::tempdir().unwrap();
-        publish(&dir.path().join("real"), b"x").unwrap();
-        symlink(dir.path().join("real"), dir.path().join("link")).unwrap();
-        assert!(read(&dir.path().join("link")).is_err());
-        assert!(open_or_create(&dir.path().join("link")).is_err());
-        assert_eq!(read(&dir.path().join("missing")).unwrap(), None);
-    }
-}
+mod tests;

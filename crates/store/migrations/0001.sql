@@ -37,8 +37,7 @@ CREATE TABLE messages (
     session    INTEGER NOT NULL,
     role       TEXT NOT NULL,
     run        TEXT,
-    created_at INTEGER NOT NULL,
-    hidden     INTEGER NOT NULL DEFAULT 0
+    created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX messages_of_session ON messages (session);
 
@@ -75,13 +74,6 @@ CREATE TABLE facts (
     body    TEXT NOT NULL
 ) STRICT;
 CREATE INDEX facts_of_session ON facts (session) WHERE session IS NOT NULL;
-
-CREATE TABLE workspaces (
-    name       TEXT PRIMARY KEY,
-    kind       TEXT NOT NULL,
-    path       TEXT NOT NULL,
-    created_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
 
 CREATE TABLE idempotency (
     key    INTEGER PRIMARY KEY,

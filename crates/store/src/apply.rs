@@ -156,18 +156,6 @@ fn create(scene: Scene<'_>, sealed: &Sealed, new: &NewSession) -> Result<i64, St
 fn store_op(scene: Scene<'_>, op: &StoreOp) -> Result<(), StoreError> {
     let Scene { conn, now, .. } = scene;
     match op {
-        StoreOp::AddWorkspace { name, kind, path } => unique(
-            conn.prepare_cached(
-                "INSERT INTO workspaces (name, kind, path, created_at) VALUES (?1, ?2, ?3, ?4)",
-            )?
-            .execute(params![name, kind, path, now]),
-            || format!("workspace {name:?} exists"),
-        ),
-        StoreOp::RemoveWorkspace { name } => {
-            let gone =
-                conn.prepare_cached("DELETE FROM workspaces WHERE name = ?1")?.execute([name])?;
-            if gone == 0 { Err(StoreError::not_found("workspace", name)) } else { Ok(()) }
-        }
         StoreOp::PutIdempotent { scope, token, answer } => unique(
             conn.prepare_cached(
                 "INSERT INTO idempotency (scope, token, answer, at) VALUES (?1, ?2, ?3, ?4)",

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use vocab::{
     fact::{Event, RunFact, SessionFact},
-    ids::{MessageId, RunId, SessionId},
+    ids::{RunId, SessionId},
     message::{Message, Mode, ModelRef, Part, Run, RunState, Usage},
 };
 
@@ -92,7 +92,7 @@ pub struct NewSession {
     pub mode: Mode,
 }
 
-/// One change of content. All but the last three need the batch's session.
+/// One change of content. All but the last need the batch's session.
 #[derive(Debug, Clone)]
 pub enum Change {
     /// Makes the session. Conflict: id or alias is taken.
@@ -103,13 +103,6 @@ pub enum Change {
     SetModel(Option<ModelRef>),
     /// Chooses how much it asks.
     SetMode(Mode),
-    /// Chooses where it works.
-    SetPlace {
-        /// The workspace.
-        workspace: Option<String>,
-        /// The directory.
-        cwd: Option<String>,
-    },
     /// Stores a message with its parts, behind all others.
     AddMessage(Message),
     /// Starts a run and stores its empty assistant message. Conflict: the current run has not ended.
@@ -132,22 +125,6 @@ pub enum Change {
     },
     /// Adds tokens to the session's count.
     AddUsage(Usage),
-    /// Takes the messages after this one out of the conversation; none: all. Conflict: a run has not ended.
-    HideAfter(Option<MessageId>),
-    /// Registers a workspace. Conflict: the name is taken.
-    AddWorkspace {
-        /// Its name.
-        name: String,
-        /// `local`, `remote` or `writer`.
-        kind: String,
-        /// Where it is.
-        path: String,
-    },
-    /// Forgets a workspace.
-    RemoveWorkspace {
-        /// Its name.
-        name: String,
-    },
     /// Remembers the answer to a request, so that asking again does nothing twice. Conflict: it is known.
     PutIdempotent {
         /// Which operation, for whom.

@@ -70,20 +70,16 @@ pub(crate) enum SessionOp {
     SetTitle(String),
     SetModel(Option<String>),
     SetMode(String),
-    SetPlace { workspace: Option<String>, cwd: Option<String> },
     AddMessage { message: Message, parts: Vec<Body> },
     StartRun { run: Run, state: State },
     PutPart { run: String, part: Body },
     SetRunState { run: String, state: State },
     AddUsage(Usage),
-    HideAfter(Option<String>),
 }
 
 /// A change that is about no session.
 #[derive(Debug)]
 pub(crate) enum StoreOp {
-    AddWorkspace { name: String, kind: String, path: String },
-    RemoveWorkspace { name: String },
     PutIdempotent { scope: String, token: String, answer: String },
 }
 
@@ -117,7 +113,6 @@ fn op(change: Change) -> Result<Op, StoreError> {
             Op::Session(SessionOp::SetModel(model.map(|model| model.to_string())))
         }
         Change::SetMode(mode) => Op::Session(SessionOp::SetMode(mode.to_string())),
-        Change::SetPlace { workspace, cwd } => Op::Session(SessionOp::SetPlace { workspace, cwd }),
         Change::AddMessage(mut message) => {
             let parts = std::mem::take(&mut message.parts);
             let parts =
@@ -134,11 +129,6 @@ fn op(change: Change) -> Result<Op, StoreError> {
             Op::Session(SessionOp::SetRunState { run: run.into(), state: state(&now)? })
         }
         Change::AddUsage(usage) => Op::Session(SessionOp::AddUsage(usage)),
-        Change::HideAfter(message) => Op::Session(SessionOp::HideAfter(message.map(String::from))),
-        Change::AddWorkspace { name, kind, path } => {
-            Op::Store(StoreOp::AddWorkspace { name, kind, path })
-        }
-        Change::RemoveWorkspace { name } => Op::Store(StoreOp::RemoveWorkspace { name }),
         Change::PutIdempotent { scope, token, answer } => {
             Op::Store(StoreOp::PutIdempotent { scope, token, answer: answer.to_string() })
         }
@@ -208,21 +198,13 @@ fn op_bytes(op: &Op) -> usize {
         Op::Create(new) => new.title.len() + len(&new.alias) + len(&new.workspace) + len(&new.cwd),
         Op::Session(op) => match op {
             SessionOp::SetTitle(title) => title.len(),
-            SessionOp::SetPlace { workspace, cwd } => len(workspace) + len(cwd),
             SessionOp::AddMessage { parts, .. } => parts.iter().map(|p| 64 + p.text.len()).sum(),
             SessionOp::StartRun { state, .. } | SessionOp::SetRunState { state, .. } => {
                 state.text.len()
             }
             SessionOp::PutPart { part, .. } => part.text.len(),
-            SessionOp::SetModel(_)
-            | SessionOp::SetMode(_)
-            | SessionOp::AddUsage(_)
-            | SessionOp::HideAfter(_) => 0,
+            SessionOp::SetModel(_) | SessionOp::SetMode(_) | SessionOp::AddUsage(_) => 0,
         },
-        Op::Store(StoreOp::AddWorkspace { name, kind, path }) => {
-            name.len() + kind.len() + path.len()
-        }
-        Op::Store(StoreOp::RemoveWorkspace { name }) => name.len(),
         Op::Store(StoreOp::PutIdempotent { scope, token, answer }) => {
             scope.len() + token.len() + answer.len()
         }

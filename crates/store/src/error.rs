@@ -202,6 +202,10 @@ impl From<StoreError> for Failure {
             failure.with_hint("free some space and try again")
         } else if matches!(error, StoreError::Newer { .. }) {
             failure.with_hint("use the newer program, or the copy made before it migrated")
+        } else if matches!(error, StoreError::Corrupt { .. }) {
+            failure.with_hint(
+                "stop the daemon; the next start checks the database and sets it aside if it is damaged",
+            )
         } else {
             failure
         }

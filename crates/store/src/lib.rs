@@ -1,4 +1,4 @@
-//! The store: sessions, messages, parts, runs, workspaces and the ordered facts about them, in SQLite.
+//! The store: sessions, messages, parts, runs and the ordered facts about them, in SQLite.
 //!
 //! One thread writes and commits in groups; at most two read. Not here: business rules, publishing,
 //! any call to the outside. No other crate holds SQL.

@@ -4,7 +4,10 @@ use std::{
     collections::VecDeque,
     panic::{self, AssertUnwindSafe},
     path::PathBuf,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -24,6 +27,8 @@ type Read = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 pub(crate) struct Readers {
     shared: Arc<Shared>,
     waiting: Semaphore,
+    /// Whether anybody met damage, shared with the writer.
+    damaged: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -59,7 +64,13 @@ impl Shared {
 impl Readers {
     pub(crate) fn new(path: PathBuf, vfs: Option<String>, idle: Duration) -> Self {
         let shared = Shared { path, vfs, idle, desk: Mutex::default(), work: Condvar::new() };
-        Self { shared: Arc::new(shared), waiting: Semaphore::new(STORE_READS_WAITING_MAX) }
+        let waiting = Semaphore::new(STORE_READS_WAITING_MAX);
+        Self { shared: Arc::new(shared), waiting, damaged: Arc::default() }
+    }
+
+    /// Returns the note that somebody met damage: it keeps the end from counting as a clean one.
+    pub(crate) fn damaged(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.damaged)
     }
 
     /// Runs a query on a reader and returns what it found.
@@ -73,7 +84,11 @@ impl Readers {
         self.enqueue(Box::new(move |conn| {
             answer(reply, conn.and_then(|conn| snapshot(conn, query)))
         }))?;
-        found.await?
+        let found = found.await?;
+        if matches!(found, Err(StoreError::Corrupt { .. })) {
+            self.damaged.store(true, Ordering::Relaxed);
+        }
+        found
     }
 
     fn enqueue(&self, read: Read) -> Result<(), StoreError> {

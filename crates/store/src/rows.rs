@@ -115,7 +115,7 @@ pub struct SessionRow {
     pub updated_at: i64,
     /// The fact of its last activity; lists are ordered by it, latest first.
     pub updated_seq: u64,
-    /// How many messages it holds, hidden ones not counted.
+    /// How many messages it holds.
     pub messages: u64,
     /// Its latest run.
     pub run: Option<RunMark>,
@@ -178,19 +178,6 @@ pub struct Transcript {
     pub run: Option<Run>,
     /// The moment: facts after this cursor are not in it.
     pub cursor: Cursor,
-}
-
-/// A registered workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WorkspaceRow {
-    /// Its name.
-    pub name: String,
-    /// `local`, `remote` or `writer`.
-    pub kind: String,
-    /// Where it is.
-    pub path: String,
-    /// When it was registered, milliseconds since the Unix epoch.
-    pub created_at: i64,
 }
 
 /// How much there is.

@@ -20,7 +20,7 @@ use crate::{
     migrate,
     open::{self, Opening, Options},
     reader::{self, Readers},
-    rows::{Counts, Filter, Page, Resolved, SessionRow, StoredRun, Transcript, WorkspaceRow},
+    rows::{Counts, Filter, Page, Resolved, SessionRow, StoredRun, Transcript},
     sql::{self, FACT_COLUMNS, RUN_SELECT, count, event, int, last_seq, stored_run},
     transcript,
     writer::{Job, Member, Writer, answer},
@@ -61,14 +61,15 @@ impl Store {
         // Every job takes at least `BASE_BYTES` of room, so the channel itself is never full.
         let (jobs, inbox) = mpsc::channel(STORE_QUEUE_BYTES_MAX / BASE_BYTES + 1);
         let identity = (ready.store_id, ready.epoch);
-        let writer = Writer::new(ready.conn, options.clock.clone(), identity)?;
+        let readers = Readers::new(ready.path.clone(), options.vfs.clone(), reader::IDLE);
+        let mut writer = Writer::new(ready.conn, options.clock.clone(), identity)?;
+        writer.damaged = readers.damaged();
         std::thread::Builder::new()
             .name("store-write".into())
             .stack_size(1 << 20)
             .spawn(move || writer.serve(inbox))
             .map_err(|error| StoreError::io(&ready.path, &error))?;
         let room = Arc::new(Semaphore::new(STORE_QUEUE_BYTES_MAX / ROOM_BYTES));
-        let readers = Readers::new(ready.path, options.vfs.clone(), reader::IDLE);
         Ok((Self(Arc::new(Inner { epoch, jobs, room, readers })), ready.opening))
     }
 
@@ -172,15 +173,6 @@ impl Store {
         self.read(move |conn| transcript::messages(conn, &session, after.as_ref(), limit)).await
     }
 
-    /// Returns all messages of a session as a JSON array, written from what is stored without reading it.
-    ///
-    /// # Errors
-    /// `not_found`, or when the disk fails.
-    pub async fn messages_json(&self, session: &SessionId) -> Result<String, StoreError> {
-        let session = session.clone();
-        self.read(move |conn| transcript::messages_json(conn, &session)).await
-    }
-
     /// Returns a session with everything it holds, from one moment.
     ///
     /// # Errors
@@ -254,28 +246,6 @@ impl Store {
                 runs_live: number("SELECT count(*) FROM runs WHERE ended_at IS NULL")?,
                 last_seq: last_seq(conn)?,
             })
-        })
-        .await
-    }
-
-    /// Returns the registered workspaces by name.
-    ///
-    /// # Errors
-    /// When the disk fails.
-    pub async fn workspaces(&self) -> Result<Vec<WorkspaceRow>, StoreError> {
-        self.read(|conn| {
-            conn.prepare_cached(
-                "SELECT name, kind, path, created_at FROM workspaces ORDER BY name",
-            )?
-            .query_and_then([], |row| {
-                Ok(WorkspaceRow {
-                    name: row.get(0)?,
-                    kind: row.get(1)?,
-                    path: row.get(2)?,
-                    created_at: row.get(3)?,
-                })
-            })?
-            .collect()
         })
         .await
     }

@@ -1,6 +1,4 @@
-//! Reading conversations: messages with their parts in one ordered query, parsed or passed through.
-
-use std::fmt::Write as _;
+//! Reading conversations: messages with their parts in one ordered query.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use vocab::{
@@ -12,12 +10,12 @@ use crate::{
     cursor::Cursor,
     error::StoreError,
     rows::Transcript,
-    sql::{self, PART_BITS, RUN_SELECT, SESSION_COLUMNS, int, parsed, part_keys, role},
+    sql::{self, RUN_SELECT, SESSION_COLUMNS, int, parsed, part_keys, role},
 };
 
 /// The query of a conversation; keys rise in its order, so the index needs no sorting.
 pub(crate) const MESSAGES: &str = "SELECT key, id, role, run, created_at FROM messages \
-     WHERE session = ?1 AND key > ?2 AND hidden = 0 ORDER BY key LIMIT ?3";
+     WHERE session = ?1 AND key > ?2 ORDER BY key LIMIT ?3";
 
 fn session_key(conn: &Connection, session: &SessionId) -> Result<i64, StoreError> {
     conn.prepare_cached("SELECT key FROM sessions WHERE id = ?1 AND deleted = 0")?
@@ -68,45 +66,6 @@ fn read(conn: &Connection, key: i64, after: i64, limit: usize) -> Result<Vec<Mes
 /// Borrows a text column; the table's type makes anything else impossible.
 fn text<'a>(row: &'a Row<'_>, idx: usize) -> &'a str {
     row.get_ref(idx).ok().and_then(|value| value.as_str().ok()).unwrap_or_default()
-}
-
-pub(crate) fn messages_json(conn: &Connection, session: &SessionId) -> Result<String, StoreError> {
-    let key = session_key(conn, session)?;
-    let mut parts = conn
-        .prepare_cached("SELECT key, body FROM parts WHERE key BETWEEN ?1 AND ?2 ORDER BY key")?;
-    let mut read = conn.prepare_cached(MESSAGES)?;
-    let mut rows = read.query([key, 0, i64::MAX])?;
-    let mut out = String::from("[");
-    while let Some(row) = rows.next()? {
-        if out.len() > 1 {
-            out.push(',');
-        }
-        // Ids and roles are letters, digits and underscores, so they need no escaping.
-        let created: i64 = row.get(4)?;
-        let run = match text(row, 3) {
-            "" => String::new(),
-            run => format!("\"run\":\"{run}\","),
-        };
-        let head = write!(
-            out,
-            "{{\"id\":\"{}\",\"role\":\"{}\",{run}\"created_at\":{created},\"parts\":[",
-            text(row, 1),
-            text(row, 2)
-        );
-        debug_assert!(head.is_ok(), "a String takes everything");
-        let (first, last) = part_keys(row.get(0)?);
-        let mut bodies = parts.query([first, last])?;
-        while let Some(part) = bodies.next()? {
-            let part_key: i64 = part.get(0)?;
-            if part_key & ((1 << PART_BITS) - 1) != 0 {
-                out.push(',');
-            }
-            out.push_str(text(part, 1));
-        }
-        out.push_str("]}");
-    }
-    out.push(']');
-    Ok(out)
 }
 
 pub(crate) fn whole(

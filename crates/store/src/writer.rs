@@ -3,7 +3,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use rusqlite::{Connection, hooks::Wal};
@@ -62,6 +62,8 @@ pub(crate) struct Writer {
     full: bool,
     /// Whether a failed commit may still come back after a crash.
     unsettled: bool,
+    /// Whether anybody met damage.
+    pub(crate) damaged: Arc<AtomicBool>,
 }
 
 impl Writer {
@@ -78,7 +80,8 @@ impl Writer {
             Ok(())
         }))?;
         let (store_id, epoch) = identity;
-        Ok(Self { conn, clock, store_id, epoch, log_pages, full: true, unsettled: false })
+        let damaged = Arc::default();
+        Ok(Self { conn, clock, store_id, epoch, log_pages, full: true, unsettled: false, damaged })
     }
 
     /// Serves until it is closed or nobody is left to ask.
@@ -163,13 +166,18 @@ impl Writer {
         if matches!(error, StoreError::Full { .. } | StoreError::Busy) {
             return Lost::RolledBack(error);
         }
+        self.suspect(&error);
         self.unsettled = true;
         Lost::Commit(error)
     }
 
-    /// Notes that the disk failed, so that what it holds is made certain before the next commit.
+    /// Notes that the disk failed, so that what it holds is made certain before the next commit, or that
+    /// the database is damaged.
     fn suspect(&mut self, error: &StoreError) {
         self.unsettled |= matches!(error, StoreError::Io { .. });
+        if matches!(error, StoreError::Corrupt { .. }) {
+            self.damaged.store(true, Ordering::Relaxed);
+        }
     }
 
     fn begin(&self) -> Result<(), StoreError> {
@@ -308,6 +316,11 @@ impl Writer {
     }
 
     fn close(mut self) -> Result<(), StoreError> {
+        if self.damaged.load(Ordering::Relaxed) {
+            // Not marked as ended cleanly: the next start checks the database.
+            tracing::error!("the store met damage; the next start checks it");
+            return self.conn.close().map_err(|(_, error)| error.into());
+        }
         // A later start owns the file when the epoch moved on; its flag is not ours to set.
         let ours = self.within(|scene| {
             set_meta(scene.conn, "clean", "1")?;

@@ -122,11 +122,14 @@ impl Reduced {
             }
             "message-metadata" => self.merge(chunk),
             "error" => self.errors.push(text(chunk, "errorText").to_owned()),
-            "text-start" | "reasoning-start" => self.open_text(chunk, kind.trim_end_matches("-start")),
+            "text-start" | "reasoning-start" => {
+                self.open_text(chunk, kind.trim_end_matches("-start"))
+            }
             "text-delta" | "reasoning-delta" => self.grow(chunk)?,
             "text-end" | "reasoning-end" => {
                 let id = text(chunk, "id");
-                let idx = self.open.remove(&key(chunk)).ok_or_else(|| format!("{id} is not open"))?;
+                let idx =
+                    self.open.remove(&key(chunk)).ok_or_else(|| format!("{id} is not open"))?;
                 self.set(idx, "state", json!("done"));
             }
             _ if kind.starts_with("tool-") => self.tool(kind, chunk)?,
@@ -192,8 +195,11 @@ impl Reduced {
         }
         if kind == "tool-approval-response" {
             let approval = text(chunk, "approvalId");
-            let of = |part: &Value| part.pointer("/approval/id").and_then(Value::as_str) == Some(approval);
-            let idx = self.parts.iter().position(of).ok_or_else(|| format!("not asked: {chunk}"))?;
+            let of = |part: &Value| {
+                part.pointer("/approval/id").and_then(Value::as_str) == Some(approval)
+            };
+            let idx =
+                self.parts.iter().position(of).ok_or_else(|| format!("not asked: {chunk}"))?;
             let approved = chunk.get("approved").cloned().unwrap_or_default();
             self.set(idx, "approval", json!({"id": approval, "approved": approved}));
             self.set(idx, "state", json!("approval-responded"));

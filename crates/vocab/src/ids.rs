@@ -5,6 +5,9 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+/// The variable that names the run in the environment of every process that the run started.
+pub const RUN_MARKER: &str = "STEAD_RUN";
+
 /// Why a text is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a {kind} id: expected {prefix} and 32 hexadecimal digits")]

@@ -286,7 +286,7 @@ pub struct Block {
     pub call: CallId,
     /// The tool's name.
     pub tool: String,
-    /// The arguments, as the model wrote them.
+    /// The arguments as they would run: repaired, and without what the tool does not know.
     pub input: Value,
     /// When it was asked, milliseconds since the Unix epoch.
     pub asked_at: i64,

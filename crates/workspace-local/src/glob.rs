@@ -5,6 +5,8 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobMatcher};
 use vocab::outcome::Failure;
 
+use crate::pattern;
+
 /// A compiled pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
@@ -19,8 +21,10 @@ impl Pattern {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// When it is malformed.
+    /// When it is malformed or too long.
     pub(crate) fn new(text: &str) -> Result<Self, Failure> {
+        pattern::check(text)?;
+        let written = text;
         let (negated, text) = match text.strip_prefix('!') {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -35,7 +39,8 @@ impl Pattern {
         };
         let full = full.strip_suffix('/').unwrap_or(&full);
         let glob = GlobBuilder::new(full).literal_separator(true).build().map_err(|error| {
-            Failure::not_started("invalid_pattern", error.to_string())
+            let why = error.kind().to_string();
+            pattern::refused(written, &format!("{:?}: {why}", pattern::shown(written)))
                 .with_hint("* fits within one name, ** any number of directories, {a,b} either")
         })?;
         Ok(Self { matcher: glob.compile_matcher(), whole, negated })

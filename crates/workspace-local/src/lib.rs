@@ -12,6 +12,7 @@ pub mod image;
 mod lanes;
 pub mod open;
 mod output;
+mod pattern;
 mod pool;
 mod primitive;
 mod search;

@@ -32,7 +32,10 @@ pub(crate) struct Collector {
     /// Bytes of a character whose rest has not come.
     partial: Vec<u8>,
     tail: String,
+    /// Bytes as they came.
     total_bytes: u64,
+    /// Bytes of the text made of them, where each that is no text becomes three.
+    text_bytes: u64,
     line_ends: u64,
     line_bytes: u64,
     last_line_bytes: u64,
@@ -52,6 +55,7 @@ impl Collector {
             partial: Vec::new(),
             tail: String::new(),
             total_bytes: 0,
+            text_bytes: 0,
             line_ends: 0,
             line_bytes: 0,
             last_line_bytes: 0,
@@ -75,6 +79,7 @@ impl Collector {
     }
 
     fn keep_raw(&mut self, bytes: &[u8]) {
+        self.total_bytes += bytes.len() as u64;
         match &mut self.artifact {
             Some(artifact) => artifact.push(bytes),
             None => self.raw.extend_from_slice(bytes),
@@ -82,7 +87,7 @@ impl Collector {
     }
 
     fn keep_text(&mut self, text: &str) {
-        self.total_bytes += text.len() as u64;
+        self.text_bytes += text.len() as u64;
         let ends = memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64;
         self.line_ends += ends;
         match text.rfind('\n') {
@@ -105,7 +110,7 @@ impl Collector {
     /// Starts the artifact once the text shown can no longer be all of it.
     fn spill(&mut self) {
         let fits = self.raw.len() <= TOOL_TEXT_BYTES_MAX
-            && self.total_bytes <= TOOL_TEXT_BYTES_MAX as u64
+            && self.text_bytes <= TOOL_TEXT_BYTES_MAX as u64
             && self.lines() <= TOOL_TEXT_LINES_MAX as u64;
         if fits || self.artifact.is_some() || self.failed {
             return;

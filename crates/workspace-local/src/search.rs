@@ -23,12 +23,15 @@ use grep_searcher::{
 };
 use serde_json::{Value, json};
 use vocab::{
-    limits::{GREP_HEAP_BYTES_MAX, GREP_LINE_CHARS_MAX},
+    limits::{
+        GREP_DFA_BYTES_MAX, GREP_HEAP_BYTES_MAX, GREP_LINE_CHARS_MAX, GREP_REGEX_BYTES_MAX,
+        PATTERN_DEPTH_MAX,
+    },
     outcome::{Effect, Failure},
     path::{WorkspacePath, display_name},
 };
 
-use crate::{glob::Pattern, stop::Stop, truncate};
+use crate::{glob::Pattern, pattern, stop::Stop, truncate};
 
 /// What is looked for.
 #[derive(Debug)]
@@ -98,15 +101,19 @@ impl Query {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// When it is no regular expression, or one that spans lines.
+    /// When it is no regular expression, one that spans lines, or one that costs too much.
     pub(crate) fn new(pattern: &str, meaning: Meaning) -> Result<Self, Failure> {
+        pattern::check(pattern)?;
         // Only where a line's end is asked for does it matter which bytes end it.
         let crlf = pattern.contains('$') && !meaning.literal;
         let mut builder = RegexMatcherBuilder::new();
         builder
             .case_insensitive(meaning.ignore_case)
             .fixed_strings(meaning.literal)
-            .multi_line(true);
+            .multi_line(true)
+            .size_limit(GREP_REGEX_BYTES_MAX)
+            .dfa_size_limit(GREP_DFA_BYTES_MAX)
+            .nest_limit(PATTERN_DEPTH_MAX);
         builder.line_terminator(Some(b'\n'));
         if crlf {
             builder.crlf(true);
@@ -117,7 +124,7 @@ impl Query {
             } else {
                 "set literal to search for the text as it is"
             };
-            Failure::not_started("invalid_pattern", error.to_string()).with_hint(hint)
+            pattern::refused(pattern, &error.to_string()).with_hint(hint)
         })?;
         Ok(Self { matcher, crlf, glob: None, context: 0, limit: 1 })
     }

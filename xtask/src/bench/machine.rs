@@ -130,7 +130,22 @@ fn mapping_name(line: &str) -> String {
 
 /// Returns a field of `/proc/<pid>/status`, in bytes where it counts kB.
 pub(crate) fn status(pid: u32, field: &str) -> anyhow::Result<u64> {
-    let text = read(format!("/proc/{pid}/status").as_ref())?;
+    status_field(format!("/proc/{pid}/status").as_ref(), field)
+}
+
+/// Returns how often the threads of a process have gone to sleep so far, which is how often they woke.
+pub(crate) fn sleeps(pid: u32) -> anyhow::Result<u64> {
+    let mut sum = 0;
+    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let path = task?.path().join("status");
+        // A thread may end meanwhile.
+        sum += status_field(&path, "voluntary_ctxt_switches").unwrap_or(0);
+    }
+    Ok(sum)
+}
+
+fn status_field(path: &Path, field: &str) -> anyhow::Result<u64> {
+    let text = read(path)?;
     let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
     let line = line.with_context(|| format!("no {field}"))?;
     Ok(if line.ends_with("kB") { kib(line) * 1_024 } else { kib(line) })

@@ -51,7 +51,7 @@ pub(crate) fn idle(world: &World, measure: &mut Measure) -> anyhow::Result<()> {
     measure.budgeted("after start, PSS", "MiB", &pss, 15.0);
     measure.figure("after start, private", "MiB", &private);
     measure.budgeted("after one run of 100 calls, PSS", "MiB", &worked, 15.0);
-    measure.figure("wake-ups of the idle main thread", "/s", &woken);
+    measure.figure("wake-ups of all its threads, idle after that run", "/s", &woken);
     Ok(())
 }
 
@@ -99,7 +99,7 @@ fn home(world: &World, model: &ModelProcess) -> anyhow::Result<Home> {
 }
 
 fn switches(daemon: &Daemon) -> anyhow::Result<f64> {
-    let count = machine::status(daemon.pid, "voluntary_ctxt_switches")?;
+    let count = machine::sleeps(daemon.pid)?;
     Ok(f64::from(u32::try_from(count)?))
 }
 

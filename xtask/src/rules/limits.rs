@@ -5,19 +5,19 @@ use std::collections::BTreeSet;
 use crate::{findings::Findings, tree::Tree};
 
 const TABLE: &str = "crates/vocab/src/limits.rs";
+const ROWS: &str = "crates/vocab/src/limits";
 
 /// Checks every row of the table.
 pub(crate) fn rows(tree: &Tree, findings: &mut Findings<'_>) {
     let mut names = BTreeSet::new();
     for limit in &tree.limits {
-        let table = tree.file(TABLE).map_or("", |file| &file.text);
-        let line = table.lines().position(|line| line.contains(limit.name)).map_or(1, |i| i + 1);
+        let (path, line) = place(tree, limit.name);
         if !names.insert(limit.name) {
-            findings.add(TABLE, line, format!("{} stands twice", limit.name), "remove one");
+            findings.add(path, line, format!("{} stands twice", limit.name), "remove one");
         }
         if limit.because.trim().is_empty() {
             findings.add(
-                TABLE,
+                path,
                 line,
                 format!("{} has no reason", limit.name),
                 "say why this number",
@@ -25,7 +25,7 @@ pub(crate) fn rows(tree: &Tree, findings: &mut Findings<'_>) {
         }
         let Some((crate_name, test)) = limit.test.split_once("::") else {
             findings.add(
-                TABLE,
+                path,
                 line,
                 format!("{} names no test", limit.name),
                 "write `crate_name::test_fn`",
@@ -37,11 +37,21 @@ pub(crate) fn rows(tree: &Tree, findings: &mut Findings<'_>) {
         let signature = format!("fn {test}(");
         if !tree.rust_below(&folder).any(|file| file.text.contains(&signature)) {
             findings.add(
-                TABLE,
+                path,
                 line,
                 format!("{}: no test `{test}` in {folder}", limit.name),
                 "write the test that meets the limit, or name the one that does",
             );
         }
     }
+}
+
+/// Returns where a row stands.
+fn place<'a>(tree: &'a Tree, name: &str) -> (&'a str, usize) {
+    let row = format!("{name}: ");
+    let at = tree.rust_below(ROWS).find_map(|file| {
+        let idx = file.text.lines().position(|line| line.trim_start().starts_with(&row))?;
+        Some((file.path.as_str(), idx + 1))
+    });
+    at.unwrap_or((TABLE, 1))
 }

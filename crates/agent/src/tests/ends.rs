@@ -112,6 +112,15 @@ async fn an_answer_without_an_end_is_no_answer() {
         ],
     )
     .await;
+    // Nor is it asked for again when it had not even begun: nobody knows what was done with the prompt.
+    check(
+        vec![turn([])],
+        &[
+            "+ 0=step > step_start",
+            "+P 0=step failed(answer_cut) ! step_ended, run_ended > step_end, finish",
+        ],
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -192,7 +201,7 @@ async fn a_parked_run_can_be_stopped() {
     assert_eq!(words::state(&rig.drive().await), "parked");
     rig.cancel.cancel();
     assert_eq!(rig.drive().await, RunState::Ended(RunEnd::Aborted));
-    assert_eq!(rig.ends(), ["c1 aborted/not_started#0"]);
+    assert_eq!(rig.ends(), ["c1 unanswered/not_started#0"]);
     // And what is over stays so.
     assert_eq!(rig.drive().await, RunState::Ended(RunEnd::Aborted));
 }

@@ -106,7 +106,7 @@ impl Provider for Script {
 pub(super) type Hook = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Tools whose `do` says what they do: nothing, `ms:N`, `hook`, `panic`, `wait` (until cancelled),
-/// `hang` (for ever), `talk`, `stale`, `fail`.
+/// `hang` (for ever), `talk`, `stale`, `fail`, `says:WORDS`, `panic:WORDS`.
 pub(super) struct Tools {
     catalog: Mutex<Arc<Catalog>>,
     hook: Mutex<Option<Hook>>,
@@ -221,6 +221,10 @@ async fn behave(act: &str, hook: Option<Hook>, context: &CallContext) -> Outcome
             return Outcome::failed(failure);
         }
         other => {
+            if let Some(words) = other.strip_prefix("says:") {
+                return Outcome::text(words);
+            }
+            assert!(!other.starts_with("panic:"), "the tool fell over: {other}");
             if let Some(ms) = other.strip_prefix("ms:") {
                 tokio::time::sleep(Duration::from_millis(ms.parse().unwrap())).await;
             }

@@ -4,8 +4,7 @@
 //! move the cursor, set a title, fill the clipboard, reverse the reading order or hide what it says.
 //! Line ends and tabs stay. How text looks otherwise is not decided here.
 
-/// The longest color sequence that is dropped; a longer one is shown.
-const COLOR_CHARS_MAX: usize = 32;
+use vocab::limits::COLOR_CHARS_MAX;
 
 /// The state between two pieces of a text.
 #[derive(Debug, Default)]

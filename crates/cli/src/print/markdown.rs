@@ -4,10 +4,9 @@
 //! Headings, strong words, code, fenced blocks, quotes, list marks and links are drawn; everything else
 //! is printed as it was written. Nothing is wrapped: the terminal does that. The text must be clean.
 
-use super::{Style, clean::Cleaner};
+use vocab::limits::MARKDOWN_HELD_BYTES_MAX as HELD_BYTES_MAX;
 
-/// How much of an unfinished construct is held back before it is taken for plain text.
-const HELD_BYTES_MAX: usize = 4_096;
+use super::{Style, clean::Cleaner};
 
 /// A text that is being drawn.
 #[derive(Debug)]

@@ -3,8 +3,9 @@
 //! The configuration and the table of vendors are read without the network; local endpoints are asked,
 //! and a vendor only when it is named and its key is in the environment. Keys are never printed.
 
-use std::{collections::BTreeMap, process::ExitCode, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
+use api::secret::Key;
 use daemon::{paths::Paths, secrets};
 use futures_util::future::join_all;
 use provider::{
@@ -14,7 +15,6 @@ use provider::{
     resolve::{Api, ProviderConfig},
 };
 use serde::Serialize;
-use stdx::secret::Secret;
 use vocab::outcome::Failure;
 
 use crate::{
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Models) -> anyhow::Result<ExitCode> {
 
 /// Asks a named provider for its list; a refusal is told and leaves what is known.
 async fn add_asked(config: &Config, name: &str, rows: &mut Vec<ModelRow>) -> Result<(), Failure> {
-    let key = environment_keys(config).remove(name).map(Secret::new);
+    let key = environment_keys(config).remove(name).map(Key::into_secret);
     let provider = match (config.providers.get(name), catalog::vendor(name)) {
         (Some(entry), _) => Some((configured(name, entry, key)?, VENDOR_LIMIT)),
         (None, Some(vendor)) => {
@@ -235,10 +235,10 @@ fn configured_models(config: &Config) -> Vec<ModelRow> {
             configured(name, entry, None).map(|provider| provider.models).unwrap_or_default();
         rows.extend(models.iter().map(|model| model_row(name, model, "config")));
     }
-    let keys: BTreeMap<String, String> = environment_keys(config);
+    let keys = environment_keys(config);
     for vendor in VENDORS.iter().filter(|vendor| !config.providers.contains_key(vendor.name)) {
         let provider =
-            ProviderConfig::vendor(vendor, keys.get(vendor.name).cloned().map(Secret::new));
+            ProviderConfig::vendor(vendor, keys.get(vendor.name).cloned().map(Key::into_secret));
         rows.push(model_row(vendor.name, &provider.model(vendor.default_model), "known"));
     }
     rows.push(model_row(DEMO.0, &ModelConfig::unknown(DEMO.1), "built_in"));

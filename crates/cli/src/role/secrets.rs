@@ -27,10 +27,8 @@ pub(crate) fn run(command: Secrets) -> anyhow::Result<ExitCode> {
             Secrets::Set { provider } => {
                 let key = read_key(&provider)?;
                 let client = client::connect(&env::paths()?).await?;
-                let body =
-                    SetSecret { provider_id: provider.clone(), key: key.expose().to_owned() };
+                let body = SetSecret { provider_id: provider.clone(), key: key.into() };
                 let done = client.json::<_, Done>(Endpoint::SecretSet, target, Some(&body)).await;
-                drop(Secret::new(body.key));
                 done.map_err(Failure::from)?;
                 print::err(&format!("stead: the key of {provider} is stored\n"));
                 Ok(ExitCode::from(exit::OK))

@@ -10,7 +10,8 @@ use crate::{
 
 fn plan(gate: &std::path::Path) -> Plan {
     let wait = format!("while [ ! -e '{}' ]; do sleep 0.02; done; echo ran", gate.display());
-    let bash = |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
+    let bash =
+        |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
     let call = |tool: &str, input| json!({"type": "call", "tool": tool, "input": input});
     let text = |text: &str| json!({"type": "text", "text": text});
     let write = json!({"path": "a.txt", "content": "hi\n"});

@@ -5,6 +5,8 @@
 //! message when it was stored. Calls that are approved and have not ended are left out, since the answer
 //! is told with the outcome.
 
+#![expect(clippy::disallowed_methods, reason = "hands the corpus to the SDK in a file")]
+
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -12,7 +14,9 @@ use testkit::reduce::{Events, Reduced, canonical};
 use vocab::{
     ids::{BlockId, CallId, MessageId, RunId, SessionId},
     live::{Chunk, Log, Piece, Position, Told},
-    message::{Block, CallState, Message, ModelRef, Part, Role, RunEnd, RunState, StopReason, Usage},
+    message::{
+        Block, CallState, Message, ModelRef, Part, Role, RunEnd, RunState, StopReason, Usage,
+    },
     outcome::{Content, Effect, Failure, Outcome},
 };
 
@@ -74,8 +78,18 @@ fn everything() -> Vec<Part> {
         thought("Wo bin ich? 🦀", false),
         thought("", true),
         text("I look.\n\n```rust\nfn main() {}\n```", true),
-        call("a", "read", json!({"path": "ä.txt"}), ended(failed("not_found", Effect::NotStarted), 3)),
-        call("b", "bash", json!("{\"command\": broken"), ended(failed("bad_arguments", Effect::NotStarted), 0)),
+        call(
+            "a",
+            "read",
+            json!({"path": "ä.txt"}),
+            ended(failed("not_found", Effect::NotStarted), 3),
+        ),
+        call(
+            "b",
+            "bash",
+            json!("{\"command\": broken"),
+            ended(failed("bad_arguments", Effect::NotStarted), 0),
+        ),
         asked(call("c", "bash", json!({"command": "make"}), ended(ok, 2)), &yes),
         asked(call("d", "bash", json!({}), ended(failed("denied", Effect::NotStarted), 1)), &no),
         Part::Note { kind: "retry".into(), text: "the model was busy".into() },
@@ -86,7 +100,12 @@ fn everything() -> Vec<Part> {
         Part::Steer { message: MessageId::generate() },
         step(),
         asked(
-            call("f", "bash", json!({"command": "x"}), ended(failed("exit_status", Effect::Completed), 5)),
+            call(
+                "f",
+                "bash",
+                json!({"command": "x"}),
+                ended(failed("exit_status", Effect::Completed), 5),
+            ),
             &BlockId::generate(),
         ),
         step(),
@@ -157,9 +176,10 @@ fn live_pieces(log: &Log, dice: &mut Dice) -> Vec<Piece> {
     let (mut live, mut pieces) = (Log::default(), Vec::new());
     for entry in log.entries() {
         pieces.push(live.push(entry.chunk.clone()));
-        let raw = match &entry.chunk {
-            Chunk::InputStart { .. } => "{\"command\":\"cargo täst\"}",
-            _ => entry.text.as_str(),
+        let raw = if matches!(entry.chunk, Chunk::InputStart { .. }) {
+            "{\"command\":\"cargo täst\"}"
+        } else {
+            entry.text.as_str()
         };
         let mut rest: Vec<char> = raw.chars().collect();
         while !rest.is_empty() {
@@ -224,8 +244,11 @@ fn stranger_the_sdk_reduces_every_stream_to_the_stored_message() {
         let log = Log::of_message(&session, &run, &case.message, &case.state);
         let message = api::ui::message(&case.message);
         let live = wire(&run, &live_pieces(&log, &mut dice));
-        let mut streams = vec![("stored", wire(&run, &log.since(Position::default()))), ("live", live.clone())];
-        streams.extend((0..20).map(|_| ("resumed", resumed(&run, &log, &live, dice.below(live.len())))));
+        let mut streams =
+            vec![("stored", wire(&run, &log.since(Position::default()))), ("live", live.clone())];
+        streams.extend(
+            (0..20).map(|_| ("resumed", resumed(&run, &log, &live, dice.below(live.len())))),
+        );
         let expected = canonical(&without_metadata(message.clone()));
         for (how, stream) in streams {
             let name = format!("{}, {how}", case.name);

@@ -11,7 +11,8 @@ use crate::reading::{Place, Stream, open_gate, start, stored, take, within};
 fn plan(gate: &std::path::Path) -> Plan {
     let wait = format!("while [ ! -e '{}' ]; do sleep 0.02; done", gate.display());
     let words = "All work and no play. ".repeat(READER_BEHIND_BYTES_MAX / 8 / 22);
-    let bash = |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
+    let bash =
+        |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
     let long = json!({"blocks": [{"type": "text", "text": words}, bash("true")]});
     let mut turns = vec![json!({"blocks": [bash(&wait)]})];
     turns.extend(std::iter::repeat_n(long, 24));

@@ -11,7 +11,8 @@ fn stranger_runs_of_three_and_of_a_hundred_calls_end_well_in_both_dialects() {
         for (nth, dialect) in DIALECTS.into_iter().enumerate() {
             let model = format!("{dialect}/stand-in");
             let end = place.home.run(&["run", "--mode", "auto", "-m", &model, "go on"]);
-            let (out, err) = (String::from_utf8_lossy(&end.stdout), String::from_utf8_lossy(&end.stderr));
+            let (out, err) =
+                (String::from_utf8_lossy(&end.stdout), String::from_utf8_lossy(&end.stderr));
             assert!(end.status.success(), "{model}, {calls} calls: {:?}\n{out}{err}", end.status);
             assert_eq!(out.trim(), "done", "{model}, {calls} calls");
             let asked = place.vendor.requests();

@@ -16,6 +16,11 @@ impl Dice {
         Self(seed.max(1))
     }
 
+    /// Returns dice that depend on these.
+    pub(crate) fn fork(&mut self) -> Self {
+        Self(u64::try_from(self.below(usize::MAX)).unwrap().max(1))
+    }
+
     /// Returns a number below `end`, which is not zero.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;

@@ -16,6 +16,8 @@ mod dice;
 #[cfg(test)]
 mod node;
 #[cfg(test)]
+mod parked;
+#[cfg(test)]
 mod positions;
 #[cfg(test)]
 mod reading;

@@ -1,6 +1,9 @@
 //! Running a script with the AI SDK: the interpreter and the packages are named by the environment.
 
-#![expect(clippy::disallowed_methods, reason = "the test starts an interpreter named by the caller")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the test starts an interpreter named by the caller"
+)]
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -40,7 +43,8 @@ impl Node {
             .env("NO_PROXY", "127.0.0.1")
             .output()
             .unwrap();
-        let (out, err) = (String::from_utf8_lossy(&end.stdout), String::from_utf8_lossy(&end.stderr));
+        let (out, err) =
+            (String::from_utf8_lossy(&end.stdout), String::from_utf8_lossy(&end.stderr));
         assert!(end.status.success(), "{err}\n{out}");
         serde_json::from_str(&out).unwrap()
     }

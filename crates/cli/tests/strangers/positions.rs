@@ -21,11 +21,13 @@ const HOPPERS: usize = 12;
 /// Turns with words, thinking, several calls at once, failures, and a command that waits for the gate.
 pub(crate) fn plan(gate: &Path) -> Plan {
     let words = "Grüße aus dem Lauf. Ein 🦀 kommt vor, und \"Zitate\"\nüber Zeilen. ".repeat(12);
-    let bash = |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
+    let bash =
+        |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
     let call = |tool: &str, input| json!({"type": "call", "tool": tool, "input": input});
     let text = |text: &str| json!({"type": "text", "text": text});
     let thinks = json!({"type": "reasoning", "text": words, "signature": "c2lnbmVk"});
-    let wait = format!("echo waiting; while [ ! -e '{}' ]; do sleep 0.02; done; echo on", gate.display());
+    let wait =
+        format!("echo waiting; while [ ! -e '{}' ]; do sleep 0.02; done; echo on", gate.display());
     serde_json::from_value(json!({"piece_chars": 7, "turns": [
         {"blocks": [thinks, text(&words), bash("for i in $(seq 40); do echo \"Zeile $i ü\"; done")]},
         {"blocks": [text("Two at once, both fail."), call("read", json!({"path": "none.txt"})), bash("echo no; exit 3")]},
@@ -38,19 +40,22 @@ pub(crate) fn plan(gate: &Path) -> Plan {
 }
 
 /// What one reader saw from the beginning, byte for byte.
-struct Recording {
-    bytes: Vec<u8>,
+pub(crate) struct Recording {
+    pub(crate) bytes: Vec<u8>,
     known: Reduced,
     stream: Stream,
     read: Events,
 }
 
 impl Recording {
-    async fn until(client: &Client, session: &str, enough: impl Fn(&Event) -> bool) -> Self {
+    /// Reads until the command that waits for the gate has said so.
+    pub(crate) async fn until_it_waits(client: &Client, session: &str) -> Self {
+        let waits =
+            |event: &Event| event.data.contains("progress") && event.data.contains("waiting");
         let stream = Stream::open(client, session, None).await;
         let (bytes, read) = (Vec::new(), Events::default());
         let mut recording = Self { bytes, known: Reduced::default(), stream, read };
-        while !recording.more().await.expect("not over yet").iter().any(&enough) {}
+        while !recording.more().await.expect("not over yet").iter().any(waits) {}
         recording
     }
 
@@ -62,7 +67,7 @@ impl Recording {
         Some(events)
     }
 
-    async fn to_the_end(mut self) -> (Vec<u8>, Reduced) {
+    async fn until_the_end(mut self) -> (Vec<u8>, Reduced) {
         while self.more().await.is_some() {}
         assert!(self.known.done);
         (self.bytes, self.known)
@@ -86,7 +91,13 @@ async fn hop(client: Client, session: String, mut dice: Dice) -> (Reduced, usize
 }
 
 /// Comes back after each of many random cuts of a recording; returns how many were told all anew.
-async fn come_back(client: &Client, session: &str, bytes: &[u8], expected: &str, dice: &mut Dice) -> usize {
+pub(crate) async fn come_back(
+    client: &Client,
+    session: &str,
+    bytes: &[u8],
+    expected: &str,
+    dice: &mut Dice,
+) -> usize {
     let mut anew = 0;
     for _ in 0..CUTS {
         let known = reduce(&bytes[..dice.below(bytes.len())]);
@@ -108,7 +119,8 @@ async fn strange_positions(client: &Client, session: &str, expected: &str) {
     for at in ["1000000.0", "4.1000000", "18446744073709551615.18446744073709551615"] {
         let mut junk = Reduced::default();
         junk.parts.push(json!({"type": "text", "text": "old"}));
-        let known = Stream::open(client, session, Some(&format!("{run}.{at}"))).await.finish(junk).await;
+        let known =
+            Stream::open(client, session, Some(&format!("{run}.{at}"))).await.finish(junk).await;
         assert_eq!((known.canonical().as_str(), known.starts), (expected, 1), "{at}");
     }
 }
@@ -124,10 +136,9 @@ fn stranger_a_reader_that_comes_back_anywhere_has_the_same_message() {
             let client = place.client();
             let session = start(&place, dialect, "do everything").await;
             let hoppers: Vec<_> = (0..HOPPERS)
-                .map(|_| tokio::spawn(hop(client.clone(), session.clone(), Dice::new())))
+                .map(|_| tokio::spawn(hop(client.clone(), session.clone(), dice.fork())))
                 .collect();
-            let waits = |event: &Event| event.data.contains("progress") && event.data.contains("waiting");
-            let recording = Recording::until(&client, &session, waits).await;
+            let recording = Recording::until_it_waits(&client, &session).await;
             let mut back = Vec::new();
             for _ in 0..CUTS {
                 let known = reduce(&recording.bytes[..dice.below(recording.bytes.len())]);
@@ -135,9 +146,11 @@ fn stranger_a_reader_that_comes_back_anywhere_has_the_same_message() {
                 back.push((Stream::open(&client, &session, at.as_deref()).await, known));
             }
             open_gate(&gate);
-            let back: Vec<_> =
-                back.into_iter().map(|(stream, known)| tokio::spawn(stream.finish(known))).collect();
-            let (bytes, whole) = recording.to_the_end().await;
+            let back: Vec<_> = back
+                .into_iter()
+                .map(|(stream, known)| tokio::spawn(stream.finish(known)))
+                .collect();
+            let (bytes, whole) = recording.until_the_end().await;
             let expected = stored(&client, &session).await;
             assert_eq!(whole.canonical(), expected, "{dialect}: from the start");
             for reader in back {
@@ -153,7 +166,10 @@ fn stranger_a_reader_that_comes_back_anywhere_has_the_same_message() {
             }
             let anew = come_back(&client, &session, &bytes, &expected, &mut dice).await;
             strange_positions(&client, &session, &expected).await;
-            println!("{dialect}: {} bytes, {hops} hops, {anew} of {CUTS} told anew after the end", bytes.len());
+            println!(
+                "{dialect}: {} bytes, {hops} hops, {anew} of {CUTS} told anew after the end",
+                bytes.len()
+            );
             kept = Some((session, bytes, expected));
         });
         place.restart();

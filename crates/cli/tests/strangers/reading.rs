@@ -60,6 +60,12 @@ impl Place {
         self.daemon = Some(self.home.serve().unwrap());
     }
 
+    /// Ends the daemon as a crash would and runs another one.
+    pub(crate) fn crash(&mut self) {
+        self.daemon.take().unwrap().crash();
+        self.daemon = Some(self.home.serve().unwrap());
+    }
+
     /// Returns where the daemon listens, and its credential.
     pub(crate) fn door(&self) -> (String, String) {
         let state = self.home.state();
@@ -89,28 +95,27 @@ impl Place {
 
 /// Runs a test's story and ends it when it hangs.
 pub(crate) fn within(story: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async { tokio::time::timeout(WITHIN, story).await.expect("in time") });
 }
 
-/// Starts a run in the home's directory and returns its session.
+/// Starts a run that asks nobody, in the home's directory, and returns its session.
 pub(crate) async fn start(place: &Place, provider: &str, prompt: &str) -> String {
-    let message = RunMessage {
-        id: None,
-        role: Role::User,
-        content: Some(prompt.to_owned()),
-        parts: None,
-    };
+    start_in(place, provider, prompt, Mode::Auto).await
+}
+
+/// Starts a run whose questions somebody answers, and returns its session.
+pub(crate) async fn start_in(place: &Place, provider: &str, prompt: &str, mode: Mode) -> String {
+    let message =
+        RunMessage { id: None, role: Role::User, content: Some(prompt.to_owned()), parts: None };
     let request = RunRequest {
         messages: vec![message],
         provider_id: Some(provider.to_owned()),
         model_id: Some("stand-in".to_owned()),
         cwd: Some(place.home.work().display().to_string()),
-        mode: Some(Mode::Auto),
+        mode: Some(mode),
+        interactive: Some(true),
         ..RunRequest::default()
     };
     let client = place.client();

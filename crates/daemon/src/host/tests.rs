@@ -73,6 +73,7 @@ fn daemon(tenants: Vec<Arc<dyn Tenant>>) -> (tempfile::TempDir, Daemon) {
         secrets: secrets::open(paths.secrets()).0,
         workspaces: Arc::new(Workspaces::new(Arc::new(Nowhere))),
         paths,
+        notices: Vec::new(),
     };
     (dir, Daemon::new("d".into(), parts, tenants))
 }

@@ -1,6 +1,6 @@
 //! Which places stay open, with workspaces in memory. What a place does is not shown here.
 
-use std::sync::{Mutex as Lock, PoisonError};
+use std::sync::Mutex as Lock;
 
 use workspace::fake::Fake;
 
@@ -8,7 +8,7 @@ use super::*;
 
 /// Opens workspaces in memory and remembers which were closed.
 #[derive(Clone, Default)]
-struct InMemory(Arc<Lock<Vec<PathBuf>>>);
+struct InMemory(Arc<Lock<Vec<PathBuf>>>, Arc<tokio::sync::Notify>);
 
 struct Owner {
     path: PathBuf,
@@ -19,6 +19,12 @@ struct Owner {
 impl InMemory {
     fn closed(&self) -> Vec<PathBuf> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn wait_for(&self, n_closed: usize) {
+        while self.closed().len() < n_closed {
+            self.1.notified().await;
+        }
     }
 }
 
@@ -46,6 +52,7 @@ impl OwnedWorkspace for Owner {
     fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             self.closed.0.lock().unwrap_or_else(PoisonError::into_inner).push(self.path.clone());
+            self.closed.1.notify_one();
         })
     }
 }
@@ -66,10 +73,23 @@ async fn idle_workspaces_make_room_for_new_ones() {
     workspaces.at(Path::new("/7")).await.unwrap();
     borrowed.remove(7);
     workspaces.at(Path::new("/one more")).await.unwrap();
+    places.wait_for(1).await;
     assert_eq!(places.closed(), vec![PathBuf::from("/7")]);
 
     workspaces.close().await;
     assert_eq!(places.closed().len(), WORKSPACES_OPEN_MAX + 1);
+}
+
+#[tokio::test]
+async fn two_names_of_one_directory_are_one_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = dir.path().join("link");
+    let real = dir.path().join("real");
+    stdx::state_file::ensure_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let workspaces = Workspaces::new(Arc::new(InMemory::default()));
+    let (one, two) = (workspaces.at(&real).await.unwrap(), workspaces.at(&link).await.unwrap());
+    assert!(Arc::ptr_eq(&one.workspace(), &two.workspace()));
 }
 
 #[test]

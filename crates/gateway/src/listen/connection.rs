@@ -14,6 +14,7 @@ use std::{
 };
 
 use api::problem::Problem;
+use bytes::Bytes;
 use hyper::{
     Request,
     body::{Body as _, Incoming},
@@ -34,8 +35,11 @@ use crate::{
         watched::{self, Watched},
     },
     mount::Front,
-    perimeter::Peer,
+    perimeter::Guest,
 };
+
+/// How a client of HTTP/2 begins.
+const HTTP2_BEGINNING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// The bounds of a door and its connections; the default is the table of limits.
 #[derive(Debug, Clone)]
@@ -55,11 +59,12 @@ pub struct Bounds {
 /// Serves one connection until it ends or the doors close.
 pub(crate) async fn serve(
     stream: Stream,
-    peer: Peer,
+    guest: Guest,
     front: Arc<Front>,
     bounds: &Bounds,
     closing: CancellationToken,
 ) {
+    let peer = guest.look().await;
     let unread = AtomicBool::new(false);
     let answer = service_fn(|request: Request<Incoming>| {
         let (front, peer, unread, closing) = (&front, &peer, &unread, &closing);
@@ -89,6 +94,7 @@ pub(crate) async fn serve(
             (&mut http).await
         }
     };
+    let unparsed = matches!(&ended, Err(error) if error.is_parse());
     let may_send = match ended {
         Ok(()) => unread.load(Ordering::Relaxed),
         Err(error) if error.is_parse() => true,
@@ -98,16 +104,32 @@ pub(crate) async fn serve(
         }
     };
     if may_send {
-        linger(http.into_parts().io.into_inner().into_stream(), bounds.linger).await;
+        let parts = http.into_parts();
+        let mut stream = parts.io.into_inner().into_stream();
+        // Hyper leaves this one beginning unanswered, for those who serve both versions.
+        if unparsed && parts.read_buf.starts_with(HTTP2_BEGINNING) {
+            let text = "HTTP/2 is not spoken here";
+            let failure =
+                Failure::not_started("malformed_request", text).with_hint("speak HTTP/1.1");
+            let answer = watched::response("400 Bad Request", &Problem::from(failure));
+            timeout(bounds.linger, stream.write_all(&answer)).await.ok();
+            timeout(bounds.linger, stream.shutdown()).await.ok();
+        }
+        linger(stream, bounds.linger).await;
     }
+}
+
+/// Writes the answer to a surplus connection.
+pub(crate) fn no_seat() -> Bytes {
+    let text = "all connections of this door are in use";
+    let failure = Failure::not_started("too_many_connections", text)
+        .with_hint("close other clients of the daemon, or try again in a moment");
+    watched::response("503 Service Unavailable", &Problem::from(failure))
 }
 
 /// Tells a surplus connection that there is no room.
 pub(crate) async fn turn_away(mut stream: Stream, bounds: &Bounds) {
-    let text = "all connections of this door are in use";
-    let failure = Failure::not_started("too_many_connections", text)
-        .with_hint("close other clients of the daemon, or try again in a moment");
-    let response = watched::response("503 Service Unavailable", &Problem::from(failure));
+    let response = no_seat();
     if let Ok(Ok(())) = timeout(bounds.linger, stream.write_all(&response)).await {
         timeout(bounds.linger, stream.shutdown()).await.ok();
         linger(stream, bounds.linger).await;

@@ -3,7 +3,8 @@
 //! Who is at the other end is not known here.
 
 use std::{
-    io::{self, IoSlice},
+    io::{self, IoSlice, Write as _},
+    net::Shutdown,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -20,6 +21,28 @@ pub(crate) enum Stream {
     Unix(UnixStream),
     /// Of the loopback port.
     Tcp(TcpStream),
+}
+
+impl Stream {
+    /// Says one last thing and closes, without waiting for the other side: it fits what the kernel
+    /// holds for a connection that was just accepted.
+    pub(crate) fn say_and_close(self, bytes: &[u8]) {
+        // A listener just accepted it, so that its readiness is not known yet; the kernel knows.
+        match self {
+            Self::Unix(stream) => {
+                if let Ok(mut stream) = stream.into_std() {
+                    stream.write_all(bytes).ok();
+                    stream.shutdown(Shutdown::Write).ok();
+                }
+            }
+            Self::Tcp(stream) => {
+                if let Ok(mut stream) = stream.into_std() {
+                    stream.write_all(bytes).ok();
+                    stream.shutdown(Shutdown::Write).ok();
+                }
+            }
+        }
+    }
 }
 
 macro_rules! either {

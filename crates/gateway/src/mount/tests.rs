@@ -122,6 +122,35 @@ async fn bodies_share_one_budget() {
 }
 
 #[tokio::test]
+async fn a_body_holds_its_share_as_long_as_its_handler_holds_it() {
+    let (entered, leave) = (Arc::new(tokio::sync::Notify::new()), CancellationToken::new());
+    let (inside, left) = (entered.clone(), leave.clone());
+    let handler: Handler = Arc::new(move |_, ask| {
+        let (inside, left) = (inside.clone(), left.clone());
+        Box::pin(async move {
+            inside.notify_one();
+            left.cancelled().await;
+            drop(ask);
+            Ok(Reply::Nothing)
+        })
+    });
+    let house = House::open(Plan { bodies: Some(8 * 1024), handler, ..Plan::default() }).await;
+    let text = request("POST /agent/abort", "", &" ".repeat(8 * 1024));
+    let (mut first, mut second) = (house.tcp().await, house.tcp().await);
+    let holds = exchange(&mut first, text.as_bytes());
+    let meanwhile = async {
+        entered.notified().await;
+        let answer = exchange(&mut second, text.as_bytes()).await.unwrap();
+        assert_eq!((answer.status, answer.code().as_str()), (503, "too_many_bodies"));
+        leave.cancel();
+    };
+    let (answer, ()) = tokio::join!(holds, meanwhile);
+    assert_eq!(answer.unwrap().status, 204);
+    let answer = exchange(&mut house.tcp().await, text.as_bytes()).await.unwrap();
+    assert_eq!(answer.status, 204);
+}
+
+#[tokio::test]
 async fn a_slow_body_is_cut() {
     let plan = Plan { body_read: Some(Duration::from_millis(50)), ..Plan::default() };
     let house = House::open(plan).await;

@@ -4,6 +4,9 @@
 //! marker of a run in its environment: children of tools that left their parents keep the marker. A
 //! process we cannot look at is taken for an agent, since only what is known to be a person's may act
 //! as one. Whether an agent may do something is not decided here.
+//!
+//! The walk over `/proc` may take as long as a machine is busy, so it happens once per connection and
+//! never on a thread of the runtime.
 
 #![expect(clippy::disallowed_methods, reason = "reads /proc, which holds no user's file")]
 
@@ -11,13 +14,10 @@ use std::fs;
 
 use daemon::caller::CallerKind;
 use tokio::net::UnixStream;
-use vocab::{ids::SessionId, limits};
-
-/// The variable that every process of a run carries.
-pub const RUN_MARKER: &str = "STEAD_RUN";
-
-/// The variable that names the session of a run.
-pub const SESSION_MARKER: &str = "STEAD_SESSION";
+use vocab::{
+    ids::{RUN_MARKER, RunId},
+    limits,
+};
 
 /// The other end of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +28,17 @@ pub enum Peer {
     Tcp,
 }
 
-impl Peer {
-    /// Looks at the other end of a Unix connection; none when it belongs to another user.
+/// The other end of a connection nobody has looked at yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guest {
+    /// A process of the same user on the Unix socket; its pid where the kernel tells it.
+    Socket(Option<u32>),
+    /// Somebody on loopback TCP.
+    Tcp,
+}
+
+impl Guest {
+    /// Tells who opened a Unix connection; none when it belongs to another user.
     #[must_use]
     pub fn of_socket(stream: &UnixStream) -> Option<Self> {
         let told = stream.peer_cred().ok()?;
@@ -38,7 +47,20 @@ impl Peer {
         }
         // The pid is absent or zero when the peer lives in a namespace that we cannot see into.
         let pid = told.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid > 0);
-        Some(Self::Socket(pid.map_or(CallerKind::Agent(None), kind_of)))
+        Some(Self::Socket(pid))
+    }
+
+    /// Looks at the process, before its first request is read: a pid may be given away later.
+    pub async fn look(self) -> Peer {
+        match self {
+            Self::Tcp => Peer::Tcp,
+            Self::Socket(None) => Peer::Socket(CallerKind::Agent(None)),
+            Self::Socket(Some(pid)) => {
+                let looked = tokio::task::spawn_blocking(move || kind_of(pid)).await;
+                // What was not looked at is not known to be a person's.
+                Peer::Socket(looked.unwrap_or(CallerKind::Agent(None)))
+            }
+        }
     }
 }
 
@@ -51,11 +73,12 @@ fn kind_of(pid: u32) -> CallerKind {
     let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else {
         return CallerKind::Agent(None);
     };
-    let session = variable(&environment, SESSION_MARKER)
+    let marker = variable(&environment, RUN_MARKER);
+    let run = marker
         .and_then(|value| std::str::from_utf8(value).ok())
-        .and_then(|value| value.parse::<SessionId>().ok());
-    if variable(&environment, RUN_MARKER).is_some() || descends(pid, me).unwrap_or(true) {
-        CallerKind::Agent(session)
+        .and_then(|value| value.parse::<RunId>().ok());
+    if marker.is_some() || descends(pid, me).unwrap_or(true) {
+        CallerKind::Agent(run)
     } else {
         CallerKind::Person
     }

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use api::{
     agent::{AbortRequest, AnswerDone, AnswerRequest, Done, RunRequest, SessionFrame},
+    history::History,
+    secret::Key,
     stream::{STREAM_HEADER, frames, parse_event_id, progress_frame},
 };
 use bytes::Bytes;
@@ -17,14 +19,14 @@ use sessions::{
     models::{Keys, Wanted},
     start::{Start, Started},
 };
-use stdx::secret::Secret;
 use vocab::{
     ids::{BlockId, RunId, SessionId},
     live::Position,
-    message::Answer,
+    message::{Answer, Part},
 };
 
 use crate::{
+    decode,
     mount::{Ask, Reply},
     refuse::Refused,
     routes::{Services, content, session_of},
@@ -33,13 +35,13 @@ use crate::{
 
 /// `POST /agent/run`
 pub(super) async fn run(services: &Services, ask: Ask) -> Result<Reply, Refused> {
-    let request: RunRequest = ask.json()?;
-    let caller = &ask.caller;
+    let (caller, body) = (&ask.caller, ask.body);
+    let ((request, parts), _body) = decode::apart(body, run_of).await?;
     let session = match &request.session_id {
         Some(text) => Some(session_of(services, caller, text).await?),
         None => None,
     };
-    let start = start_of(caller, session, request)?;
+    let start = start_of(caller, (session, parts), request)?;
     let started = services.sessions.start(caller, start).await?;
     let frame = SessionFrame {
         session_id: started.session.to_string(),
@@ -132,15 +134,42 @@ fn encode(run: &RunId, content: &Content) -> Bytes {
     }
 }
 
+/// Reads the body of a run: all of it but the messages, and what the last of these says.
+fn run_of(body: &[u8]) -> Result<(RunRequest<()>, Vec<Part>), Refused> {
+    let read: RunRequest<History<'_>> = decode::json(body)?;
+    let parts = content::of_run(&read.messages)?;
+    decode::plain(&[
+        ("session_id", &read.session_id),
+        ("model_id", &read.model_id),
+        ("provider_id", &read.provider_id),
+        ("workspace_id", &read.workspace_id),
+        ("cwd", &read.cwd),
+        ("idempotency_key", &read.idempotency_key),
+    ])?;
+    let request = RunRequest {
+        messages: (),
+        session_id: read.session_id,
+        model_id: read.model_id,
+        provider_id: read.provider_id,
+        workspace_id: read.workspace_id,
+        cwd: read.cwd,
+        mode: read.mode,
+        interactive: read.interactive,
+        idempotency_key: read.idempotency_key,
+        keys: read.keys,
+    };
+    Ok((request, parts))
+}
+
 fn start_of(
     caller: &Caller,
-    session: Option<SessionId>,
-    request: RunRequest,
+    (session, parts): (Option<SessionId>, Vec<Part>),
+    request: RunRequest<()>,
 ) -> Result<Start, Refused> {
     Ok(Start {
         session,
         alias: None,
-        parts: content::of_run(request.messages)?,
+        parts,
         wanted: Wanted {
             provider: request.provider_id,
             model: request.model_id,
@@ -156,10 +185,20 @@ fn start_of(
 }
 
 /// Takes keys over the Unix socket alone: on TCP they would pass whoever listens on a forwarded port.
-fn keys_of(caller: &Caller, keys: BTreeMap<String, String>) -> Result<Keys, Refused> {
-    if keys.is_empty() || caller.carrier() == Carrier::Socket {
-        return Ok(keys.into_iter().map(|(name, key)| (name, Secret::new(key))).collect());
+/// They are what could be stored; which name is wrong is not repeated, as it may be a key.
+fn keys_of(caller: &Caller, keys: BTreeMap<String, Key>) -> Result<Keys, Refused> {
+    if keys.is_empty() {
+        return Ok(Keys::default());
     }
-    let refused = Refused::new("keys_need_socket", "keys are taken over the Unix socket only");
-    Err(refused.at("keys").with_hint("store the key with: stead secrets set PROVIDER"))
+    if caller.carrier() != Carrier::Socket {
+        let refused = Refused::new("keys_need_socket", "keys are taken over the Unix socket only");
+        return Err(refused.at("keys").with_hint("store the key with: stead secrets set PROVIDER"));
+    }
+    let check = |(name, key): (String, Key)| {
+        let key = key.into_secret();
+        ::daemon::secrets::check(&name, &key)
+            .map_err(|failure| Refused::from(failure).at("keys"))?;
+        Ok((name, key))
+    };
+    keys.into_iter().map(check).collect()
 }

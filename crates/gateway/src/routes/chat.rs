@@ -5,9 +5,7 @@
 //! sends it once all of them are given. The answers are stored, and the stream goes on where the
 //! client's message stands. Regenerating is not offered.
 
-use api::chat::{ChatMessage, ChatRequest};
 use daemon::caller::Caller;
-use serde_json::Value;
 use sessions::{
     live::{Content, Next},
     models::Keys,
@@ -20,34 +18,34 @@ use vocab::{
 };
 
 use crate::{
+    decode,
     mount::{Ask, Reply},
     refuse::Refused,
-    routes::{Services, agent, content},
+    routes::{
+        Services, agent,
+        content::{self, Last},
+    },
 };
 
 /// `POST /chat`
 pub(super) async fn run(services: &Services, ask: Ask) -> Result<Reply, Refused> {
-    let request: ChatRequest = ask.json()?;
-    if request.trigger.as_deref() == Some("regenerate-message") {
-        return Err(Refused::new("regenerate_unsupported", "an answer cannot be made again")
-            .at("trigger")
-            .with_hint("send the message once more"));
-    }
-    let caller = &ask.caller;
-    let session = find(services, caller, &request.id).await?;
-    match (request.messages.last(), session) {
-        (Some(last), Some(session)) if last.role == "assistant" => {
-            approve(services, caller, &session, last).await
+    let (caller, body) = (&ask.caller, ask.body);
+    let (chat, _body) = decode::apart(body, content::of_chat).await?;
+    let session = find(services, caller, &chat.id).await?;
+    match (chat.last, session) {
+        (Last::Answers(answers), Some(session)) => {
+            approve(services, caller, &session, answers).await
         }
-        (Some(last), session) if last.role == "user" => {
-            let parts = content::of_chat(last, request.messages.len() - 1)?;
-            let alias = session.is_none().then(|| request.id.clone());
+        (Last::Says(parts), session) => {
+            let alias = session.is_none().then_some(chat.id);
             let start = Start { session, alias, parts, interactive: true, ..Start::default() };
             let started = services.sessions.start(caller, start).await?;
             let reader = agent::from_the_start(services, caller, &started).await?;
             Ok(agent::reply(&started.session, reader, None))
         }
-        _ => Err(Refused::new("invalid_field", "the last message must be a user's").at("messages")),
+        (Last::Answers(_), None) => {
+            Err(Refused::new("invalid_field", "the last message must be a user's").at("messages"))
+        }
     }
 }
 
@@ -57,7 +55,13 @@ pub(super) async fn stream(services: &Services, ask: &Ask) -> Result<Reply, Refu
         return Ok(Reply::Nothing);
     };
     let (_, run) = services.sessions.show(&ask.caller, &session).await?;
-    if !run.is_some_and(|run| matches!(run.state, RunState::Running)) {
+    let live = run.is_some_and(|run| match run.state {
+        RunState::Running => true,
+        // Its answers are stored, and it is about to say that it goes on.
+        RunState::Parked { blocks } => blocks.iter().all(|block| block.answer.is_some()),
+        RunState::Ended(_) => false,
+    });
+    if !live {
         return Ok(Reply::Nothing);
     }
     match services.sessions.stream(&ask.caller, &session, agent::position(ask)).await {
@@ -90,11 +94,11 @@ async fn approve(
     services: &Services,
     caller: &Caller,
     session: &SessionId,
-    message: &ChatMessage,
+    answers: Vec<(BlockId, Answer)>,
 ) -> Result<Reply, Refused> {
     let before = standing(services, caller, session).await?;
     let mut given = 0;
-    for (block, answer) in message.parts.iter().filter_map(answer_of) {
+    for (block, answer) in answers {
         let answer = (answer, Keys::default());
         match services.sessions.answer(caller, session, &block, answer).await {
             Ok(_) => given += 1,
@@ -109,18 +113,6 @@ async fn approve(
     }
     let reader = services.sessions.stream(caller, session, before).await?;
     Ok(agent::reply(session, reader, None))
-}
-
-/// Reads the answer that a tool part carries.
-fn answer_of(part: &Value) -> Option<(BlockId, Answer)> {
-    if part.get("state")?.as_str()? != "approval-responded" {
-        return None;
-    }
-    let approval = part.get("approval")?;
-    let block = approval.get("id")?.as_str()?.parse().ok()?;
-    let approved = approval.get("approved")?.as_bool()?;
-    let reason = approval.get("reason").and_then(Value::as_str).map(str::to_owned);
-    Some((block, Answer { approved, reason }))
 }
 
 /// Returns where a client stands that has read a parked run to its end, the finish not counted: the run

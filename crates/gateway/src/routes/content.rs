@@ -3,63 +3,165 @@
 //! How much may be said is not decided here.
 
 use api::{
-    agent::{RunMessage, RunPart},
-    chat::ChatMessage,
+    agent::{LastMessage, LastPart, PartKind},
+    chat::{ChatApproval, ChatMessage, ChatPart, ChatRequest, word},
+    history::{Few, History},
 };
-use serde_json::Value;
-use vocab::message::{Part, Role};
+use vocab::{
+    ids::BlockId,
+    limits::LAST_MESSAGE_BYTES_MAX,
+    message::{Answer, Part, Role},
+};
 
-use crate::refuse::Refused;
+use crate::{decode, refuse::Refused};
 
-/// Returns what the last message of a run's request says.
-pub(super) fn of_run(mut messages: Vec<RunMessage>) -> Result<Vec<Part>, Refused> {
-    let at = messages.len().saturating_sub(1);
-    let field = format!("messages[{at}]");
+/// Returns what the last message of a run's request says. The others are only looked at.
+pub(super) fn of_run(history: &History<'_>) -> Result<Vec<Part>, Refused> {
+    if let Some(odd) = history.odd {
+        let text = "a message has the role `user` or `assistant`";
+        return Err(Refused::new("invalid_field", text).at(format!("messages[{odd}].role")));
+    }
+    let (field, raw) = last(history)?;
+    let message: LastMessage = decode::object(raw, &field)?;
     let wrong = |text: &str| Err(Refused::new("invalid_field", text).at(field.clone()));
-    match messages.pop() {
-        Some(RunMessage { role: Role::User, content: Some(text), parts: None, .. }) => {
-            Ok(vec![Part::Text { text, done: true }])
-        }
-        Some(RunMessage { role: Role::User, content: None, parts: Some(parts), .. }) => parts
+    if message.role != Role::User {
+        return wrong("the last message must be a user's");
+    }
+    match (message.content, message.parts) {
+        (Some(text), None) => Ok(vec![Part::Text { text, done: true }]),
+        (None, Some(Few(parts))) => parts
             .into_iter()
             .enumerate()
-            .map(|(idx, part)| match part {
-                RunPart::Text { text } => Ok(Part::Text { text, done: true }),
-                RunPart::File { media_type, url, .. } => {
-                    file(Some(media_type), &url, &format!("{field}.parts[{idx}].url"))
-                }
-            })
+            .map(|(idx, part)| part_of(part, &format!("{field}.parts[{idx}]")))
             .collect(),
-        Some(RunMessage { role: Role::User, .. }) => {
-            wrong("a message has either content or parts, and not both")
-        }
-        Some(RunMessage { role: Role::Assistant, .. }) => {
-            wrong("the last message must be a user's")
-        }
-        None => Err(Refused::new("invalid_field", "there is no message").at("messages")),
+        _ => wrong("a message has either content or parts, and not both"),
     }
 }
 
-/// Returns what the last message of a chat says. Parts that are neither text nor file are the client's
-/// own business.
-pub(super) fn of_chat(message: &ChatMessage, at: usize) -> Result<Vec<Part>, Refused> {
+/// Returns the last message as it stands in the body, and its path.
+fn last<'a>(history: &History<'a>) -> Result<(String, &'a [u8]), Refused> {
+    let Some(raw) = history.last else {
+        return Err(Refused::new("invalid_field", "there is no message").at("messages"));
+    };
+    let field = format!("messages[{}]", history.count - 1);
+    let max = LAST_MESSAGE_BYTES_MAX;
+    if raw.get().len() > max {
+        let text = format!("the last message has at most {max} bytes");
+        return Err(Refused::new("invalid_field", text).at(field));
+    }
+    Ok((field, raw.get().as_bytes()))
+}
+
+fn part_of(part: LastPart, field: &str) -> Result<Part, Refused> {
+    let LastPart { kind, text, media_type, url, filename } = part;
+    let foreign = match kind {
+        PartKind::Text => [
+            ("mediaType", media_type.is_some()),
+            ("url", url.is_some()),
+            ("filename", filename.is_some()),
+        ],
+        PartKind::File => [("text", text.is_some()), ("", false), ("", false)],
+    };
+    if let Some((name, _)) = foreign.into_iter().find(|(_, given)| *given) {
+        let field = format!("{field}.{name}");
+        return Err(Refused::new("unknown_field", format!("{field}: unknown field")).at(field));
+    }
+    let missing = |name: &str| {
+        let field = format!("{field}.{name}");
+        Refused::new("invalid_field", format!("{field}: missing field")).at(field)
+    };
+    match kind {
+        PartKind::Text => Ok(Part::Text { text: text.ok_or_else(|| missing("text"))?, done: true }),
+        PartKind::File => {
+            let media_type = media_type.ok_or_else(|| missing("mediaType"))?;
+            let url = url.ok_or_else(|| missing("url"))?;
+            file(Some(media_type), &url, &format!("{field}.url"))
+        }
+    }
+}
+
+/// What a chat's request asks for.
+#[derive(Debug)]
+pub(super) struct Chat {
+    /// The chat's id.
+    pub(super) id: String,
+    /// What its last message brings.
+    pub(super) last: Last,
+}
+
+/// What the last message of a chat brings.
+#[derive(Debug)]
+pub(super) enum Last {
+    /// What a user says.
+    Says(Vec<Part>),
+    /// A person's answers to what a run waits for.
+    Answers(Vec<(BlockId, Answer)>),
+}
+
+/// Reads the body of a chat.
+pub(super) fn of_chat(body: &[u8]) -> Result<Chat, Refused> {
+    let request: ChatRequest<'_> = decode::json(body)?;
+    match request.trigger.as_deref() {
+        None | Some("submit-message") => {}
+        Some("regenerate-message") => {
+            let text = "an answer cannot be made again";
+            return Err(Refused::new("regenerate_unsupported", text)
+                .at("trigger")
+                .with_hint("send the message once more"));
+        }
+        Some(_) => {
+            let text = "a trigger is `submit-message` or `regenerate-message`";
+            return Err(Refused::new("invalid_field", text).at("trigger"));
+        }
+    }
+    if request.id.contains('\0') {
+        return Err(Refused::new("invalid_field", "id holds a NUL character").at("id"));
+    }
+    let (field, raw) = last(&request.messages)?;
+    let message: ChatMessage<'_> = decode::object(raw, &field)?;
+    let last = match message.role.as_str() {
+        "user" => Last::Says(says(&message, &field)?),
+        "assistant" => Last::Answers(message.parts.0.iter().filter_map(answer_of).collect()),
+        _ => {
+            let text = "the last message must be a user's";
+            return Err(Refused::new("invalid_field", text).at("messages"));
+        }
+    };
+    Ok(Chat { id: request.id, last })
+}
+
+/// Returns what a message of a chat says. Parts that are neither text nor file are the client's own
+/// business.
+fn says(message: &ChatMessage<'_>, field: &str) -> Result<Vec<Part>, Refused> {
     let mut parts = Vec::new();
-    for (idx, part) in message.parts.iter().enumerate() {
-        let text_of = |name: &str| part.get(name).and_then(Value::as_str);
-        match text_of("type") {
+    for (idx, part) in message.parts.0.iter().enumerate() {
+        match word(part.kind).as_deref() {
             Some("text") => {
-                let text = text_of("text").unwrap_or_default().to_owned();
+                let text = word(part.text).unwrap_or_default();
                 parts.push(Part::Text { text, done: true });
             }
             Some("file") => {
-                let field = format!("messages[{at}].parts[{idx}].url");
-                let media_type = text_of("mediaType").map(str::to_owned);
-                parts.push(file(media_type, text_of("url").unwrap_or_default(), &field)?);
+                let field = format!("{field}.parts[{idx}].url");
+                parts.push(file(
+                    word(part.media_type),
+                    &word(part.url).unwrap_or_default(),
+                    &field,
+                )?);
             }
             _ => {}
         }
     }
     Ok(parts)
+}
+
+/// Reads the answer that a tool part carries.
+fn answer_of(part: &ChatPart<'_>) -> Option<(BlockId, Answer)> {
+    if word(part.state)? != "approval-responded" {
+        return None;
+    }
+    let approval: ChatApproval<'_> = serde_json::from_str(part.approval?.get()).ok()?;
+    let block = word(approval.id)?.parse().ok()?;
+    Some((block, Answer { approved: approval.approved, reason: word(approval.reason) }))
 }
 
 /// Reads a `data:` URL. Nothing is fetched on a caller's behalf.
@@ -85,3 +187,6 @@ fn is_base64(text: &str) -> bool {
         && text.len().is_multiple_of(4)
         && body.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
+
+#[cfg(test)]
+mod tests;

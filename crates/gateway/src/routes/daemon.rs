@@ -25,12 +25,15 @@ pub(super) fn handshake(services: &Services, ask: &Ask) -> Result<Reply, Refused
         version: version(services),
         id: services.daemon.id.clone(),
         supports: services.daemon.supports(),
+        notices: services.daemon.notices.clone(),
     })
 }
 
 /// `GET /daemon/status`
 pub(super) async fn status(services: &Services) -> Result<Reply, Refused> {
     let (total, live) = services.sessions.counts().await?;
+    // The kernel walks all our pages for this, which is not for a thread of the runtime.
+    let memory = tokio::task::spawn_blocking(memory).await.unwrap_or_default();
     let about = services.about.get();
     Reply::json(&Status {
         pid: std::process::id(),
@@ -41,7 +44,7 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Refused> {
         started_at: services.daemon.started_at.to_string(),
         sessions: Count { total, live },
         jobs: Count::default(),
-        memory: memory(),
+        memory,
     })
 }
 

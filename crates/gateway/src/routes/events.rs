@@ -34,6 +34,13 @@ pub(super) async fn follow(services: &Services, ask: &Ask) -> Result<Reply, Refu
             .map_err(|bad| Refused::new("invalid_query", bad.to_string()).at("after"))?,
         None => services.daemon.store.cursor().await.map_err(Failure::from)?,
     };
+    let newest = services.daemon.store.cursor().await.map_err(Failure::from)?;
+    if cursor.store_id == newest.store_id && cursor.seq > newest.seq {
+        let text = format!("the cursor is ahead of this store, which is at {newest}");
+        return Err(Refused::new("invalid_query", text)
+            .at("after")
+            .with_hint("begin without a cursor, and ask for the present state"));
+    }
     let first = format!("retry: {RETRY_MS}\nid: {cursor}\n\n");
     let told = services.daemon.hub.subscribe_after(Some(cursor)).await?;
     let events = Events::new(frames(told)).after(first.into()).until(ask.closing.clone());

@@ -4,7 +4,6 @@ use api::{
     agent::Done,
     secret::{HasSecret, SecretName, SetSecret},
 };
-use stdx::secret::Secret;
 
 use crate::{
     mount::{Ask, Reply},
@@ -21,7 +20,7 @@ pub(super) fn has(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
 /// `POST /secrets/set`
 pub(super) fn set(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let request: SetSecret = ask.json()?;
-    services.daemon.secrets.set(&request.provider_id, &Secret::new(request.key))?;
+    services.daemon.secrets.set(&request.provider_id, &request.key.into_secret())?;
     Reply::json(&Done { ok: true })
 }
 

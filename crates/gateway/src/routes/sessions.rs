@@ -13,7 +13,7 @@ use stdx::clock::Timestamp;
 use vocab::{limits, message::ModelRef};
 
 use crate::{
-    decode::Query,
+    decode::{self, Query},
     mount::{Ask, Reply},
     refuse::Refused,
     routes::{Services, session_of},
@@ -29,7 +29,14 @@ pub(super) async fn list(services: &Services, ask: &Ask) -> Result<Reply, Refuse
     }
     let (text, after) = (query.take("q"), query.take("cursor"));
     let filter = Filter { query: text, after, limit, ..Filter::default() };
-    let page = services.sessions.list(&ask.caller, filter).await?;
+    let page = services.sessions.list(&ask.caller, filter).await.map_err(|failure| {
+        // The one thing of a list that can contradict the store.
+        if failure.code == "conflict" {
+            Refused::new("invalid_query", "cursor is not the next_cursor of a page").at("cursor")
+        } else {
+            failure.into()
+        }
+    })?;
     let items = page.sessions.into_iter().map(row).collect();
     Reply::json(&SessionPage { items, next_cursor: page.next })
 }
@@ -37,6 +44,12 @@ pub(super) async fn list(services: &Services, ask: &Ask) -> Result<Reply, Refuse
 /// `POST /sessions`
 pub(super) async fn create(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let request: CreateSession = ask.json()?;
+    decode::plain(&[
+        ("title", &request.title),
+        ("workspace_id", &request.workspace_id),
+        ("cwd", &request.cwd),
+        ("model", &request.model),
+    ])?;
     let wrong = || Refused::new("invalid_field", "a model is written provider/model").at("model");
     let model = request.model.as_deref().map(|text| ModelRef::parse(text).ok_or_else(wrong));
     let create = Create {

@@ -13,7 +13,7 @@ use vocab::{
 use crate::{
     blocks::Blocks,
     delta::{Delta, ProviderFailure},
-    exchange::Decode,
+    exchange::{self, Decode},
     refusal::{self, Told},
 };
 
@@ -45,6 +45,9 @@ impl Decoder {
 
 impl Decode for Decoder {
     fn event(&mut self, event: &Value, out: &mut Vec<Delta>) {
+        if self.ended {
+            return;
+        }
         let index = event["index"].as_u64().unwrap_or(0);
         match event["type"].as_str().unwrap_or_default() {
             "message_start" => self.tokens(&event["message"]["usage"], out),
@@ -117,6 +120,14 @@ impl Decode for Decoder {
                 Effect::Indeterminate,
                 "the model refused to answer",
             )),
+            Some("tool_use") if self.blocks.calls() == 0 => {
+                let why = "ends with calls and holds none";
+                Delta::Failed(exchange::empty(&self.provider, why))
+            }
+            None if !self.blocks.hold_anything() => {
+                let why = "ended without a word and without a reason";
+                Delta::Failed(exchange::empty(&self.provider, why))
+            }
             // `end_turn`, `stop_sequence`, `pause_turn`, `tool_use` and what may come; the calls decide.
             _ => Delta::Done(usual),
         });

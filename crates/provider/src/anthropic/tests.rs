@@ -206,6 +206,18 @@ fn whole_answers_are_read_like_streams() {
     assert_eq!(goldens::told(&out), "!bad_answer");
 }
 
+#[test]
+fn an_answer_without_anything_is_a_failure() {
+    check(&[json!({ "type": "message_stop" })], "!empty_answer");
+    let empty = json!({ "type": "text", "text": "" });
+    check(&[start(0, empty), json!({ "type": "message_stop" })], "!empty_answer");
+    let stopped = json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } });
+    check(&[stopped, json!({ "type": "message_stop" })], "!empty_answer");
+    // To have nothing to say is an answer.
+    let stopped = json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" } });
+    check(&[stopped, json!({ "type": "message_stop" })], "Stop");
+}
+
 fn any_event() -> impl Strategy<Value = Value> {
     let block = prop_oneof![
         Just(json!({ "type": "text", "text": "" })),

@@ -1,6 +1,7 @@
 //! How an exchange fails on the way, apart from what vendors answer.
 //!
-//! Whether the world changed: nothing before the request was sent, nobody knows after.
+//! Whether the world changed: nothing before the request was sent, nobody knows after. None of these is
+//! tried again by itself: only a vendor's structured status says that a retry helps.
 
 use std::{error::Error as _, time::Duration};
 
@@ -14,12 +15,8 @@ use crate::{
     client,
     delta::{ProviderFailure, Retry},
     refusal::excerpt,
+    sse::TooLarge,
 };
-
-/// Builds a failure that a retry may help.
-pub(super) fn fail(code: &str, effect: Effect, message: String) -> ProviderFailure {
-    ProviderFailure { failure: Failure::new(code, effect, message), retry: Retry::Backoff }
-}
 
 pub(super) fn aborted(sent: bool) -> ProviderFailure {
     let effect = if sent { Effect::Indeterminate } else { Effect::NotStarted };
@@ -28,25 +25,38 @@ pub(super) fn aborted(sent: bool) -> ProviderFailure {
 
 pub(super) fn cut(provider: &str) -> ProviderFailure {
     let message = format!("the answer of {provider} broke off before its end");
-    fail("stream_cut", Effect::Indeterminate, message)
+    ProviderFailure::fatal("stream_cut", Effect::Indeterminate, message)
 }
 
 pub(super) fn idle(provider: &str, limit: Duration) -> ProviderFailure {
     let message = format!("{provider} sent nothing for {}", show(limit));
-    fail("stream_idle", Effect::Indeterminate, message)
+    ProviderFailure::fatal("stream_idle", Effect::Indeterminate, message)
 }
 
 pub(super) fn no_headers(provider: &str, limit: Duration) -> ProviderFailure {
     let message = format!("{provider} did not begin to answer within {}", show(limit));
-    fail("header_timeout", Effect::Indeterminate, message)
+    ProviderFailure::fatal("header_timeout", Effect::Indeterminate, message)
 }
 
 pub(super) fn too_large(provider: &str) -> ProviderFailure {
-    let message = format!(
-        "the answer of {provider}, or an event of it, is larger than we take ({PROVIDER_ANSWER_BYTES_MAX} \
-         bytes)"
-    );
+    larger("the answer", provider, PROVIDER_ANSWER_BYTES_MAX)
+}
+
+pub(super) fn event_too_large(provider: &str, TooLarge { limit }: TooLarge) -> ProviderFailure {
+    larger("an event of the answer", provider, limit)
+}
+
+fn larger(what: &str, provider: &str, limit: usize) -> ProviderFailure {
+    let message = format!("{what} of {provider} is larger than we take ({limit} bytes)");
     ProviderFailure::fatal("answer_too_large", Effect::Indeterminate, message)
+}
+
+/// An answer that is complete and yet none. Nothing came of it, so nothing was done.
+pub(crate) fn empty(provider: &str, why: &str) -> ProviderFailure {
+    let message = format!("the answer of {provider} {why}");
+    let failure = Failure::new("empty_answer", Effect::NotStarted, message)
+        .with_hint("ask once more, or choose another model");
+    ProviderFailure { failure, retry: Retry::Never }
 }
 
 pub(super) fn garbled(provider: &str, text: &str) -> ProviderFailure {
@@ -61,7 +71,7 @@ pub(super) fn unsent(peer: &Peer, error: &reqwest::Error) -> ProviderFailure {
     let provider = &peer.provider;
     if !error.is_connect() {
         let message = format!("{provider} closed the connection before it answered");
-        return fail("stream_cut", Effect::Indeterminate, message);
+        return ProviderFailure::fatal("stream_cut", Effect::Indeterminate, message);
     }
     let mut cause = error.source();
     let mut last = None;
@@ -71,18 +81,15 @@ pub(super) fn unsent(peer: &Peer, error: &reqwest::Error) -> ProviderFailure {
     }
     let at = peer.url.origin().ascii_serialization();
     let why = last.unwrap_or_else(|| "no connection".to_owned());
-    let failure = fail(
+    let mut failure = Failure::new(
         "connect_failed",
         Effect::NotStarted,
         format!("{provider} cannot be reached at {at}: {why}"),
     );
-    if !client::is_loopback(&peer.url) {
-        return failure;
+    if client::is_loopback(&peer.url) {
+        failure = failure.with_hint("is the model server started?");
     }
-    ProviderFailure {
-        failure: failure.failure.with_hint("is the model server started?"),
-        retry: Retry::Backoff,
-    }
+    ProviderFailure { failure, retry: Retry::Never }
 }
 
 fn show(limit: Duration) -> String {

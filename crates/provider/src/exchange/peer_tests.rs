@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::json;
 use testkit::model_server::{ModelServer, Plan, plan::Fault};
-use vocab::{ids::CallId, message::ModelRef, outcome::Outcome};
+use vocab::{ids::CallId, limits, message::ModelRef, outcome::Outcome};
 
 use super::*;
 use crate::{
@@ -55,6 +55,11 @@ fn plan(faults: Value) -> Plan {
 
 async fn ask(provider: &SharedProvider, prompt: Prompt) -> Vec<Delta> {
     provider.stream(prompt, CancellationToken::new()).collect().await
+}
+
+fn retry(deltas: &[Delta]) -> Retry {
+    let Some(Delta::Failed(failure)) = deltas.last() else { panic!("{deltas:?}") };
+    failure.retry
 }
 
 fn hello() -> Prompt {
@@ -146,7 +151,7 @@ async fn every_fault_becomes_a_failure_or_does_no_harm() {
             json!({ "kind": "status", "status": 302, "headers": { "location": "/v1/models" } }),
             ("bad_answer", Retry::Never),
         ),
-        (json!({ "kind": "no_end" }), ("stream_cut", Retry::Backoff)),
+        (json!({ "kind": "no_end" }), ("stream_cut", Retry::Never)),
         (
             json!({ "kind": "error_event", "after_events": 3, "error": "overloaded_error" }),
             ("overloaded", Retry::Backoff),
@@ -199,7 +204,8 @@ async fn a_stream_cut_at_any_byte_is_told_and_never_garbled() {
         let whole = first_turn(api);
         let mut complete = false;
         for at in 0..4_000 {
-            let told = goldens::told(&ask(&provider, hello()).await);
+            let deltas = ask(&provider, hello()).await;
+            let told = goldens::told(&deltas);
             if told == whole {
                 complete = true;
                 assert!(at > 500, "{at}");
@@ -210,6 +216,7 @@ async fn a_stream_cut_at_any_byte_is_told_and_never_garbled() {
                 continue;
             }
             assert!(told.ends_with("!stream_cut"), "{at}: {told}");
+            assert_eq!(retry(&deltas), Retry::Never, "{at}: it was asked");
             // Words may be cut; what was ended before stands as it is.
             let stands = told.split(['…', '!']).next().unwrap_or_default();
             assert!(whole.starts_with(stands), "{at}: {told}");
@@ -259,12 +266,15 @@ async fn silence_has_limits() {
         let server = ModelServer::start(plan(faults)).expect("starts");
         let mut config = config(api, &server.base_url());
         config.timeouts.headers = Duration::from_millis(50);
-        let told = goldens::told(&ask(&config.resolve().expect("one"), hello()).await);
-        assert_eq!(told, "!header_timeout");
+        let deltas = ask(&config.resolve().expect("one"), hello()).await;
+        assert_eq!(goldens::told(&deltas), "!header_timeout");
+        assert_eq!(retry(&deltas), Retry::Never, "it may have been asked");
         config.timeouts.headers = Duration::from_secs(20);
         config.timeouts.idle = Duration::from_millis(50);
-        let told = goldens::told(&ask(&config.resolve().expect("one"), hello()).await);
+        let deltas = ask(&config.resolve().expect("one"), hello()).await;
+        let told = goldens::told(&deltas);
         assert!(told.ends_with("!stream_idle"), "{told}");
+        assert_eq!(retry(&deltas), Retry::Never, "it was asked");
     }
     // An error whose body never ends is told by its status.
     let url = serve_raw(b"HTTP/1.1 500 x\r\ncontent-length: 99\r\n\r\n{", Vec::new());
@@ -295,10 +305,18 @@ fn serve_raw(head: &'static [u8], piece: Vec<u8>) -> String {
 async fn an_endless_answer_is_cut_off() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n: begin\n\n";
     let comments = [b": ".as_slice(), &[b'x'; 65_536], b"\n\n"].concat();
-    for piece in [comments, b"data: endless".to_vec()] {
+    let cases = [
+        (comments, limits::PROVIDER_ANSWER_BYTES_MAX),
+        (b"data: endless".to_vec(), limits::SSE_LINE_BYTES_MAX),
+    ];
+    for (piece, limit) in cases {
         let url = serve_raw(head, piece);
-        let told = goldens::told(&ask(&provider(Api::OpenAiChat, &url), hello()).await);
-        assert_eq!(told, "!answer_too_large");
+        let deltas = ask(&provider(Api::OpenAiChat, &url), hello()).await;
+        assert_eq!(goldens::told(&deltas), "!answer_too_large");
+        // It names the limit that was met.
+        let [Delta::Failed(failure)] = deltas.as_slice() else { panic!("{deltas:?}") };
+        let message = &failure.failure.message;
+        assert!(message.contains(&format!("({limit} bytes)")), "{message}");
     }
 }
 
@@ -321,7 +339,7 @@ async fn a_closed_port_is_told_with_its_address() {
     let deltas = ask(&provider(Api::Anthropic, &url), hello()).await;
     let [Delta::Failed(failure)] = deltas.as_slice() else { panic!("{deltas:?}") };
     assert_eq!(failure.failure.code, "connect_failed");
-    assert_eq!((failure.retry, failure.failure.effect), (Retry::Backoff, Effect::NotStarted));
+    assert_eq!((failure.retry, failure.failure.effect), (Retry::Never, Effect::NotStarted));
     assert!(failure.failure.message.contains(&url), "{}", failure.failure.message);
 }
 

@@ -11,7 +11,7 @@ use vocab::{
 use crate::{
     blocks::Blocks,
     delta::{Delta, ProviderFailure},
-    exchange::Decode,
+    exchange::{self, Decode},
     refusal::{self, Told},
 };
 
@@ -38,6 +38,11 @@ struct Call {
 
 impl Decode for Decoder {
     fn event(&mut self, chunk: &Value, out: &mut Vec<Delta>) {
+        if self.finish.is_some() {
+            // The answer is over; its count of tokens may follow.
+            self.count(chunk, out);
+            return;
+        }
         if !chunk["error"].is_null() || chunk["object"] == "error" {
             let body = chunk.to_string();
             let told = Told { body: &body, provider: &self.provider, ..Told::default() };
@@ -52,12 +57,7 @@ impl Decode for Decoder {
             self.finish = Some(finish.to_owned());
             self.blocks.end(out);
         }
-        for usage in [&choice["usage"], &chunk["usage"]] {
-            if let Some(usage) = tokens(usage).filter(|usage| self.usage != Some(*usage)) {
-                self.usage = Some(usage);
-                out.push(Delta::Usage(usage));
-            }
-        }
+        self.count(chunk, out);
     }
 
     fn whole(&mut self, answer: &Value, out: &mut Vec<Delta>) {
@@ -76,6 +76,11 @@ impl Decode for Decoder {
     }
 
     fn done(&mut self, out: &mut Vec<Delta>) {
+        if self.finish.is_none() && !self.blocks.hold_anything() {
+            let why = "ended without a word and without a reason";
+            out.push(Delta::Failed(exchange::empty(&self.provider, why)));
+            return;
+        }
         // Some servers tell the end and no reason.
         self.finish.get_or_insert_with(|| "stop".to_owned());
         self.end(out);
@@ -88,7 +93,11 @@ impl Decode for Decoder {
         out.push(match finish.as_str() {
             "length" | "max_tokens" | "model_length" => Delta::Done(StopReason::Length),
             "content_filter" | "error" => Delta::Failed(refused(&finish)),
-            // Some say `stop` after calls, some `tool_calls` without any; the calls decide.
+            "tool_calls" | "function_call" if self.blocks.calls() == 0 => {
+                let why = "ends with calls and holds none";
+                Delta::Failed(exchange::empty(&self.provider, why))
+            }
+            // Some say `stop` after calls; the calls decide.
             _ => Delta::Done(usual),
         });
     }
@@ -98,6 +107,15 @@ impl Decoder {
     /// Returns a decoder for a provider's answer.
     pub(crate) fn new(provider: &str) -> Self {
         Self { provider: provider.to_owned(), ..Self::default() }
+    }
+
+    fn count(&mut self, chunk: &Value, out: &mut Vec<Delta>) {
+        for usage in [&chunk["choices"][0]["usage"], &chunk["usage"]] {
+            if let Some(usage) = tokens(usage).filter(|usage| self.usage != Some(*usage)) {
+                self.usage = Some(usage);
+                out.push(Delta::Usage(usage));
+            }
+        }
     }
 
     fn message(&mut self, message: &Value, out: &mut Vec<Delta>) {

@@ -193,6 +193,33 @@ fn odd_chunks_do_not_fail_a_turn() {
 }
 
 #[test]
+fn an_answer_without_anything_is_a_failure() {
+    check(&[], "!empty_answer");
+    check(&[delta(json!({ "role": "assistant", "content": "" }))], "!empty_answer");
+    check(&[finish("tool_calls")], "!empty_answer");
+    check(&[delta(json!({ "content": "a" })), finish("tool_calls")], "\"a\" !empty_answer");
+    // To have nothing to say is an answer.
+    check(&[finish("stop")], "Stop");
+}
+
+#[test]
+fn nothing_is_taken_after_the_finish() {
+    let usage = json!({ "choices": [], "usage": { "prompt_tokens": 3, "completion_tokens": 2 } });
+    check(
+        &[
+            delta(json!({ "content": "a" })),
+            finish("stop"),
+            delta(json!({ "content": "b" })),
+            piece(0, "c", "bash", "{}"),
+            json!({ "error": { "message": "x" } }),
+            finish("length"),
+            usage,
+        ],
+        "\"a\" usage 3/2/0/0/0 Stop",
+    );
+}
+
+#[test]
 fn a_stream_without_its_end_is_none() {
     let mut decoder: Box<dyn exchange::Decode> = Box::new(Decoder::new("acme"));
     let mut out = Vec::new();

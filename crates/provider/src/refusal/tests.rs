@@ -88,6 +88,17 @@ fn a_wait_above_the_cap_is_no_retry() {
 }
 
 #[test]
+fn inside_a_stream_only_a_known_code_is_tried_again() {
+    let told = |body| classify(&Told { body, provider: "acme", ..Told::default() });
+    let known = told(r#"{"error":{"type":"overloaded_error","message":"x"}}"#);
+    assert_eq!((known.failure.code.as_str(), known.retry), ("overloaded", Retry::Backoff));
+    for body in [r#"{"error":{"message":"try again later"}}"#, "try again later", ""] {
+        let unknown = told(body);
+        assert_eq!((unknown.failure.code.as_str(), unknown.retry), ("server_error", Retry::Never));
+    }
+}
+
+#[test]
 fn hints_name_the_key_and_pages_lose_their_tags() {
     let told = Told {
         status: Some(401),

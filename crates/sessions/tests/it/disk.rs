@@ -106,7 +106,10 @@ async fn trial(rig: &Rig, layer: Layer, recovers: bool, what: &str) -> Trial {
             let heard = tokio::time::timeout(WITHIN, listen(&awake, &started)).await;
             trial.heard = heard.unwrap_or_else(|_| panic!("{what}: a reader waits for ever"));
             if recovers {
-                again(&awake, &started, what).await;
+                // The moment may come only now, and then it is over.
+                let answered =
+                    again(&awake, &started, what).await || again(&awake, &started, what).await;
+                assert!(answered, "{what}: the session is stuck");
             }
             trial.started = Some(started);
         }
@@ -117,14 +120,20 @@ async fn trial(rig: &Rig, layer: Layer, recovers: bool, what: &str) -> Trial {
     trial
 }
 
-/// Another prompt of the same session is answered.
-async fn again(awake: &Awake, started: &Started, what: &str) {
+/// Tells whether another prompt of the same session is answered.
+async fn again(awake: &Awake, started: &Started, what: &str) -> bool {
     let mut start = prompt("again", Path::new("/"));
     start.session = Some(started.session.clone());
-    let next = awake.sessions.start(&person(), start).await;
-    let next = next.unwrap_or_else(|failure| panic!("{what}: the session is stuck: {failure:?}"));
-    let heard = tokio::time::timeout(WITHIN, listen(awake, &next)).await.unwrap();
-    assert_eq!(heard.finish, Some(RunState::Ended(RunEnd::Finished)), "{what}");
+    let next = match awake.sessions.start(&person(), start).await {
+        Ok(next) => next,
+        Err(failure) => {
+            assert_eq!(failure.effect, Effect::NotStarted, "{what}: {failure:?}");
+            return false;
+        }
+    };
+    let heard = tokio::time::timeout(WITHIN, listen(awake, &next)).await;
+    let heard = heard.unwrap_or_else(|_| panic!("{what}: a reader waits for ever"));
+    heard.finish == Some(RunState::Ended(RunEnd::Finished))
 }
 
 async fn check(rig: &Rig, trial: &Trial, power_lost: bool, what: &str) {
@@ -142,7 +151,7 @@ async fn check(rig: &Rig, trial: &Trial, power_lost: bool, what: &str) {
     };
     assert_eq!(said("go"), 1, "{what}: what the user said");
     for text in trial.shown.iter().flat_map(|shown| &shown.said) {
-        assert_eq!(said(text), 1, "{what}: a model heard {text:?} before it was stored");
+        assert!(said(text) > 0, "{what}: a model heard {text:?} before it was stored");
     }
     let own: Vec<&Message> =
         messages.iter().filter(|message| message.id == started.message).collect();
@@ -158,9 +167,7 @@ async fn check(rig: &Rig, trial: &Trial, power_lost: bool, what: &str) {
     if !power_lost {
         check_world(rig, own, what);
     }
-    if said("again") == 0 {
-        again(&awake, started, what).await;
-    }
+    assert!(again(&awake, started, what).await, "{what}: the session is stuck");
     awake.sleep().await;
 }
 
@@ -178,11 +185,11 @@ async fn check_end(awake: &Awake, trial: &Trial, started: &Started, what: &str) 
 }
 
 fn ended<'a>(message: &'a Message, wanted: &CallId) -> Option<&'a Outcome> {
-    message.parts.iter().find_map(|part| match part {
-        Part::Call { call, state: CallState::Ended { outcome, .. }, .. } if call == wanted => {
-            Some(outcome)
-        }
-        _ => None,
+    message.parts.iter().find_map(|part| {
+        let Part::Call { call, state: CallState::Ended { outcome, .. }, .. } = part else {
+            return None;
+        };
+        (call == wanted).then_some(outcome)
     })
 }
 

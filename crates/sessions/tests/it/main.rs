@@ -1,6 +1,8 @@
 //! Sessions over real stores and real places: what is promised when the disk below fails.
 
 #[cfg(test)]
+mod answers;
+#[cfg(test)]
 mod disk;
 #[cfg(test)]
 mod leaving;

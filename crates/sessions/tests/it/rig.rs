@@ -41,6 +41,9 @@ use workspace::{
 };
 use workspace_local::LocalWorkspace;
 
+/// How long questions wait here.
+pub(crate) const ANSWER_WITHIN: std::time::Duration = std::time::Duration::from_secs(3600);
+
 /// Opens directories with all that their owner may do.
 struct Local(PathBuf);
 
@@ -137,14 +140,14 @@ impl Rig {
             store: store.clone(),
             hub: Hub::new(store.clone()),
             epoch: store.epoch(),
-            clock,
+            clock: clock.clone(),
             workspaces: Arc::new(Workspaces::new(Arc::new(Local(self.below("artifacts"))))),
             models: Arc::new(Shared(Arc::clone(&actor))),
-            settings: Settings { steps_max: 20 },
+            settings: Settings { steps_max: 20, answer_within: ANSWER_WITHIN },
             scratch: self.below("scratch"),
         });
         sessions.mend().await.map_err(|failure| failure.to_string())?;
-        Ok(Awake { sessions, store, actor })
+        Ok(Awake { sessions, store, actor, clock })
     }
 }
 
@@ -153,6 +156,7 @@ pub(crate) struct Awake {
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) store: Store,
     pub(crate) actor: Arc<Actor>,
+    pub(crate) clock: Clock,
 }
 
 impl Awake {
@@ -174,7 +178,18 @@ fn script() -> Script {
             {"blocks": [call("bash", json!({"command": "echo ran >> ran.txt; cat a.txt"}))]},
             {"blocks": [text("All is done.")]},
         ],
-        "stories": [{"when": "(?m)^again", "turns": [{"blocks": [text("I am well.")]}]}],
+        "stories": [
+            {"when": "(?m)^again", "turns": [{"blocks": [text("I am well.")]}]},
+            {"when": "(?m)^ask", "turns": [
+                {"blocks": [call("bash", json!({"command": "echo asked >> ran.txt"}))]},
+                {"blocks": [text("Asked and done.")]},
+            ]},
+            {"when": "(?m)^leave", "turns": [
+                {"blocks": [call("bash", json!({"command": "sleep 1000 >/dev/null 2>&1 & echo $! > pid.txt"}))]},
+                {"blocks": [call("bash", json!({"command": "exit 0"})), call("write", json!({"path": "b.txt", "content": "b"}))]},
+                {"blocks": [text("Left.")]},
+            ]},
+        ],
     }))
     .unwrap()
 }

@@ -29,11 +29,6 @@ pub(super) fn apply(scene: Scene<'_>, session: i64, op: &SessionOp) -> Result<()
             set("UPDATE sessions SET model = ?2 WHERE key = ?1", model.as_deref())
         }
         SessionOp::SetMode(mode) => set("UPDATE sessions SET mode = ?2 WHERE key = ?1", Some(mode)),
-        SessionOp::SetPlace { workspace, cwd } => {
-            conn.prepare_cached("UPDATE sessions SET workspace = ?2, cwd = ?3 WHERE key = ?1")?
-                .execute(params![session, workspace, cwd])?;
-            Ok(())
-        }
         SessionOp::AddMessage { message, parts } => {
             add_message(conn, session, message, parts).map(|_| ())
         }
@@ -56,7 +51,6 @@ pub(super) fn apply(scene: Scene<'_>, session: i64, op: &SessionOp) -> Result<()
             ])?;
             Ok(())
         }
-        SessionOp::HideAfter(message) => hide_after(conn, session, message.as_deref()),
     }
 }
 
@@ -182,29 +176,5 @@ pub(crate) fn set_run_state(
         .execute(params![run, state.text, phase, ended])?;
     conn.prepare_cached("UPDATE sessions SET phase = ?3 WHERE key = ?1 AND run = ?2")?
         .execute(params![session, run, phase])?;
-    Ok(())
-}
-
-fn hide_after(conn: &Connection, session: i64, message: Option<&str>) -> Result<(), StoreError> {
-    if current_phase(conn, session)?.is_some_and(|phase| !phase.is_ended()) {
-        return Err(StoreError::conflict("the session's run has not ended"));
-    }
-    let after = match message {
-        None => 0,
-        Some(id) => conn
-            .prepare_cached(
-                "SELECT key FROM messages WHERE id = ?1 AND session = ?2 AND hidden = 0",
-            )?
-            .query_row(params![id, session], |row| row.get::<_, i64>(0))
-            .optional()?
-            .ok_or_else(|| StoreError::not_found("message", id))?,
-    };
-    let hidden = conn
-        .prepare_cached(
-            "UPDATE messages SET hidden = 1 WHERE session = ?1 AND key > ?2 AND hidden = 0",
-        )?
-        .execute([session, after])?;
-    conn.prepare_cached("UPDATE sessions SET messages = messages - ?2 WHERE key = ?1")?
-        .execute([session, int(hidden)])?;
     Ok(())
 }

@@ -11,9 +11,9 @@ use crate::{
 };
 use stdx::clock::{Clock, Timestamp};
 
-const NEXT: &str = "ALTER TABLE workspaces ADD COLUMN note TEXT";
+const NEXT: &str = "ALTER TABLE idempotency ADD COLUMN note TEXT";
 const BROKEN: &str =
-    "ALTER TABLE workspaces ADD COLUMN note TEXT; ALTER TABLE nothing ADD COLUMN x TEXT";
+    "ALTER TABLE idempotency ADD COLUMN note TEXT; ALTER TABLE nothing ADD COLUMN x TEXT";
 
 fn options(dir: &tempfile::TempDir) -> Options {
     let clock = Clock::manual(Timestamp::from_millis(5));
@@ -33,18 +33,21 @@ fn version(path: &Path) -> u32 {
 async fn a_step_keeps_the_content_and_leaves_a_private_copy_of_before() {
     let dir = tempfile::tempdir().unwrap();
     let (store, _) = Store::open(&options(&dir)).unwrap();
-    let add =
-        crate::Change::AddWorkspace { name: "a".into(), kind: "local".into(), path: "/a".into() };
-    store.append(Batch::of_store(store.epoch()).change(add)).await.unwrap();
+    let put = crate::Change::PutIdempotent {
+        scope: "s".into(),
+        token: "t".into(),
+        answer: serde_json::json!(1),
+    };
+    store.append(Batch::of_store(store.epoch()).change(put)).await.unwrap();
     store.close().await.unwrap();
     let (store, opening) = Store::open_with(&options(&dir), &steps(NEXT)).unwrap();
-    assert_eq!(store.workspaces().await.unwrap().len(), 1);
+    assert_eq!(store.idempotent("s", "t").await.unwrap(), Some(serde_json::json!(1)));
     let copy = opening.migrated_from.unwrap();
     assert_eq!(std::fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(version(&copy), 1);
     let kept = Connection::open(&copy).unwrap();
     let rows: i64 =
-        kept.query_row("SELECT count(*) FROM workspaces", [], |row| row.get(0)).unwrap();
+        kept.query_row("SELECT count(*) FROM idempotency", [], |row| row.get(0)).unwrap();
     assert_eq!(rows, 1);
     assert_ne!(meta(&kept, "store_id").unwrap().as_deref(), Some(store.id()));
     store.close().await.unwrap();

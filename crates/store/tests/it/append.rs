@@ -4,7 +4,7 @@ use serde_json::json;
 use store::{Batch, Change, Durability, NewFact, Options, Store, StoreError};
 use vocab::{
     fact::SessionFact,
-    ids::{MessageId, RunId, SessionId},
+    ids::{RunId, SessionId},
     message::{Block, CallState, RunEnd, RunState, Usage},
     outcome::{Effect, Failure},
 };
@@ -75,7 +75,7 @@ async fn many_writers_share_commits() {
     for idx in 0..50 {
         // One of them breaks a rule; the others of its group must not notice.
         let change = match idx {
-            25 => Change::HideAfter(Some(MessageId::generate())),
+            25 => Change::SetRunState { run: RunId::generate(), state: RunState::Running },
             _ => Change::AddMessage(user("together")),
         };
         let batch = Batch::of_session(store.epoch(), id.clone()).change(change);
@@ -131,7 +131,6 @@ async fn one_run_at_a_time_and_none_after_its_end() {
     assert_eq!(hole.code(), "conflict");
     let parked = RunState::Parked { blocks: Vec::<Block>::new() };
     change(&store, &id, state(&first, parked)).await.unwrap();
-    assert_eq!(change(&store, &id, Change::HideAfter(None)).await.unwrap_err().code(), "conflict");
     change(&store, &id, state(&first, RunState::Ended(RunEnd::Finished))).await.unwrap();
     for late in [put(&first, 1, text("late")), state(&first, RunState::Running)] {
         assert_eq!(change(&store, &id, late).await.unwrap_err().code(), "conflict");
@@ -156,7 +155,7 @@ async fn a_refused_batch_leaves_nothing_behind() {
         .change(Change::SetTitle("changed".into()))
         .change(Change::AddMessage(user("gone")))
         .change(Change::AddUsage(Usage { input: 5, ..Usage::default() }))
-        .change(Change::RemoveWorkspace { name: "absent".into() })
+        .change(Change::SetRunState { run: RunId::generate(), state: RunState::Running })
         .fact(SessionFact::SessionTitled);
     assert_eq!(store.append(batch).await.unwrap_err().code(), "not_found");
     assert_eq!(store.transcript(&id).await.unwrap(), before);
@@ -223,16 +222,13 @@ async fn what_is_too_large_is_refused() {
 async fn names_are_taken_once() {
     let rig = Rig::new();
     let store = rig.store();
-    let add = || Change::AddWorkspace { name: "a".into(), kind: "local".into(), path: "/".into() };
     let answer = |n: u32| Change::PutIdempotent {
         scope: "POST /x".into(),
         token: "k".into(),
         answer: json!(n),
     };
-    for change in [add(), answer(1)] {
-        store.append(Batch::of_store(store.epoch()).change(change)).await.unwrap();
-    }
-    for change in [add(), answer(2), new_session("no session")] {
+    store.append(Batch::of_store(store.epoch()).change(answer(1))).await.unwrap();
+    for change in [answer(2), new_session("no session")] {
         let refused = store.append(Batch::of_store(store.epoch()).change(change)).await;
         assert_eq!(refused.unwrap_err().code(), "conflict");
     }

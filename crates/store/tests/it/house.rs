@@ -4,9 +4,7 @@ use std::{os::unix::fs::PermissionsExt, time::Duration};
 
 use serde_json::json;
 use store::{Batch, Change, Options, Pruned, Retention, Store, StoreError};
-use vocab::{
-    message::RunState,
-};
+use vocab::message::RunState;
 
 use crate::rig::{Rig, change, session, started, state, step_ended, text, user};
 

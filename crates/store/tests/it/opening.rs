@@ -92,6 +92,39 @@ async fn a_damaged_database_is_set_aside() {
 }
 
 #[tokio::test]
+async fn damage_met_while_running_is_looked_for_at_the_next_start() {
+    let rig = Rig::new();
+    let store = rig.store();
+    for number in 0..400 {
+        session(&store, &format!("session {number}")).await;
+    }
+    store.close().await.unwrap();
+    // The first pages stay whole, so that a start after a clean end sees nothing.
+    let mut file = fs::OpenOptions::new().write(true).open(rig.path()).unwrap();
+    let pages = file.metadata().unwrap().len() / 4_096;
+    for page in pages / 2..pages {
+        file.seek(SeekFrom::Start(page * 4_096)).unwrap();
+        file.write_all(&[0xA5; 4_096]).unwrap();
+    }
+    drop(file);
+    let (store, opening) = rig.open();
+    assert_eq!((opening.unclean, opening.set_aside), (false, None));
+    let filter = store::rows::Filter { limit: 200, ..Default::default() };
+    let facts = store.facts_after(None, 1_000).await.map(drop);
+    let list = store.sessions(filter).await.map(drop);
+    let error = facts.and(list).unwrap_err();
+    assert_eq!(error.code(), "store_corrupt");
+    let failure = vocab::outcome::Failure::from(error);
+    assert!(failure.hint.unwrap().contains("the next start checks"));
+    store.close().await.unwrap();
+    let (store, opening) = rig.open();
+    assert!(opening.set_aside.is_some(), "{opening:?}");
+    session(&store, "a new life").await;
+    store.close().await.unwrap();
+    assert_eq!(rig.open().1.set_aside, None);
+}
+
+#[tokio::test]
 async fn a_newer_database_is_refused_and_left_alone() {
     let rig = Rig::new();
     rig.store().close().await.unwrap();

@@ -2,12 +2,12 @@
 
 use store::{
     Batch, Change, Cursor, NewSession, Phase, Store, StoreError,
-    rows::{Filter, Place, Resolved},
+    rows::{Filter, Resolved},
 };
 use vocab::{
     fact::SessionFact,
     ids::SessionId,
-    message::{Message, Mode, RunEnd, RunState, Usage},
+    message::{Mode, RunEnd, RunState, Usage},
 };
 
 use crate::rig::{Rig, change, model, put, session, started, state, step_ended, text, user};
@@ -50,11 +50,10 @@ async fn a_row_tells_everything_about_a_session() {
     change(&store, &id, Change::SetTitle("Another".into())).await.unwrap();
     change(&store, &id, Change::SetModel(None)).await.unwrap();
     change(&store, &id, Change::SetMode(Mode::Auto)).await.unwrap();
-    change(&store, &id, Change::SetPlace { workspace: None, cwd: None }).await.unwrap();
     let row = store.session_by_alias("chat-1").await.unwrap().unwrap();
     assert_eq!(row.run.unwrap().phase, Phase::Aborted);
     assert_eq!((row.title.as_str(), row.model, row.mode), ("Another", None, Mode::Auto));
-    assert_eq!(row.place, Place::default());
+    assert_eq!(row.place.workspace.as_deref(), Some("site"));
     assert_eq!(store.session_by_alias("chat-2").await.unwrap(), None);
 }
 
@@ -145,41 +144,23 @@ async fn short_forms_resolve_or_name_the_candidates() {
 }
 
 #[tokio::test]
-async fn raw_json_is_what_parsing_would_give() {
+async fn messages_are_read_from_any_one_on() {
     let rig = Rig::new();
     let store = rig.store();
     let id = session(&store, "json").await;
-    assert_eq!(store.messages_json(&id).await.unwrap(), "[]");
+    assert_eq!(store.messages(&id, None, 10).await.unwrap(), []);
     change(&store, &id, Change::AddMessage(user("quote \" and é\u{0}"))).await.unwrap();
     let run = started(&store, &id).await;
     for idx in 0..3 {
         change(&store, &id, put(&run, idx, text(&format!("part {idx}")))).await.unwrap();
     }
-    let raw = store.messages_json(&id).await.unwrap();
-    let read: Vec<Message> = serde_json::from_str(&raw).unwrap();
+    let read = store.messages(&id, None, 10).await.unwrap();
     assert_eq!(read, store.transcript(&id).await.unwrap().messages);
     assert_eq!(read[1].parts.len(), 3);
     let after = store.messages(&id, Some(&read[0].id), 10).await.unwrap();
     assert_eq!(after, read[1..]);
     assert_eq!(store.messages(&id, None, 1).await.unwrap(), read[..1]);
     assert_eq!(store.live_runs().await.unwrap()[0].run.id, run.id);
-}
-
-#[tokio::test]
-async fn hidden_messages_are_out_of_the_conversation() {
-    let rig = Rig::new();
-    let store = rig.store();
-    let id = session(&store, "rewind").await;
-    let kept = user("kept");
-    change(&store, &id, Change::AddMessage(kept.clone())).await.unwrap();
-    change(&store, &id, Change::AddMessage(user("hidden"))).await.unwrap();
-    change(&store, &id, Change::HideAfter(Some(kept.id.clone()))).await.unwrap();
-    change(&store, &id, Change::AddMessage(user("new"))).await.unwrap();
-    let found = store.transcript(&id).await.unwrap();
-    let words: Vec<_> = found.messages.iter().map(Message::plain_text).collect();
-    assert_eq!((words, found.session.messages), (vec!["kept".to_owned(), "new".to_owned()], 2));
-    change(&store, &id, Change::HideAfter(None)).await.unwrap();
-    assert_eq!(store.session(&id).await.unwrap().messages, 0);
 }
 
 #[tokio::test]
@@ -225,7 +206,6 @@ async fn what_is_not_there_is_not_found() {
     for error in [
         store.session(&id).await.unwrap_err(),
         store.transcript(&id).await.unwrap_err(),
-        store.messages_json(&id).await.unwrap_err(),
         store.messages(&id, None, 1).await.unwrap_err(),
         store.delete_session(&id).await.unwrap_err(),
         store.append(late).await.unwrap_err(),

@@ -48,6 +48,16 @@ fn totals_are_those_of_the_whole_output_and_all_of_it_is_kept() {
 }
 
 #[test]
+fn bytes_are_counted_as_they_came() {
+    let bytes = [0xff; 40_000];
+    let (collected, full, _) = collect(&[&bytes, b"\xe2\x82"]);
+    assert_eq!(full.len(), 40_002);
+    let facts = collected.truncation;
+    // Each became three bytes of text, and so the text is cut.
+    assert_eq!((facts.total_bytes, facts.by), (40_002, Some(Cut::Bytes)));
+}
+
+#[test]
 fn many_short_lines_and_one_long_line_both_have_an_artifact() {
     let (collected, full, _) = collect(&["x\n".repeat(2_001).as_bytes()]);
     assert_eq!((collected.truncation.by, full.len()), (Some(Cut::Lines), 4_002));

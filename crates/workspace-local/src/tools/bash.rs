@@ -37,7 +37,8 @@ pub(super) fn spec() -> ToolSpec {
     )]
     let maximum = CHILD_TIMEOUT_MS_MAX as f64 / 1000.0;
     let timeout = Schema::Number {
-        description: "Seconds after which the command and all it started are ended; 600 when absent",
+        description: "Seconds after which the command and all it started are ended; the workspace's default when \
+                      absent",
         minimum: 0.001,
         maximum,
     };

@@ -10,7 +10,7 @@ use daemon::{
 use gateway::listen::{Doors, Server, Shutdown, connection::Bounds};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use stdx::state_file;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::filter::LevelFilter;
 use vocab::{
     limits::{DRAIN_MS_MAX, OPEN_FILES, PRUNE_EVERY_MS, RUNTIME_THREADS},
@@ -41,7 +41,9 @@ fn start(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
     // What the starter had open does not reach our children. Old kernels lack the call; then what we
     // open ourselves is closed on exec all the same.
     sandbox::seal_descriptors().ok();
-    let Some(claim) = Claim::take(&paths)? else {
+    // A starter waits only so long for us, so we may wait for a daemon that is just ending.
+    let claimed = if detach { Some(Claim::wait(&paths)?) } else { Claim::take(&paths)? };
+    let Some(claim) = claimed else {
         return Err(Failure::not_started(
             "daemon_start_failed",
             "another daemon holds this state directory",
@@ -73,6 +75,9 @@ fn raise_file_limit() {
 }
 
 async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
+    // First of all: from here on a signal means a drain, also one that comes in the moment of getting
+    // ready.
+    let signals = Signals::install()?;
     let credential = single::credential(&paths)?;
     let composed = compose::compose(&paths, &credential).await?;
     let shutdown = Shutdown::new();
@@ -96,40 +101,60 @@ async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::R
     } else {
         print::err(&format!("stead: ready, {} and {}\n", registration.socket, registration.url));
     }
-    wait_for_end(&composed).await?;
+    wait_for_end(&composed, signals).await;
     tracing::info!("draining");
     shutdown.close();
     if matches!(state_file::size(&paths.registration()), Ok(None)) {
         tracing::warn!("the registration is gone: the state directory was removed meanwhile");
     }
     // Registered no longer: new clients start a new daemon as soon as the lock is free.
-    claim.withdraw()?;
+    // Whether that works or not, nothing may be left running.
+    let withdrawn = claim.withdraw();
     for given_up in composed.daemon.drain().await {
         tracing::warn!(given_up, "the drain left something behind");
     }
     let cut = server.drain(Duration::from_millis(DRAIN_MS_MAX)).await;
     tracing::info!(cut, "stopped");
     drop(claim);
+    withdrawn?;
     Ok(ExitCode::from(exit::OK))
 }
 
-async fn wait_for_end(composed: &Composed) -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    // A closed terminal does not end a daemon in the background, and does end one in the foreground.
-    let mut hangup = signal(SignalKind::hangup())?;
-    let mut prune = tokio::time::interval(Duration::from_millis(PRUNE_EVERY_MS));
-    loop {
-        tokio::select! {
-            _ = terminate.recv() => return Ok(()),
-            _ = interrupt.recv() => return Ok(()),
-            _ = hangup.recv() => return Ok(()),
-            () = composed.stop.cancelled() => return Ok(()),
-            _ = prune.tick() => {
-                if let Err(error) = composed.daemon.store.prune(store::Retention::default()).await {
-                    tracing::warn!(code = error.code(), "old facts could not be pruned");
-                }
+/// The signals that end a daemon.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    /// A closed terminal does not end a daemon in the background, and does end one in the foreground.
+    hangup: Signal,
+}
+
+impl Signals {
+    fn install() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+}
+
+async fn wait_for_end(composed: &Composed, mut signals: Signals) {
+    // Beside the signals, not before them: a long prune keeps nobody from stopping the daemon.
+    let store = composed.daemon.store.clone();
+    let pruning = tokio::spawn(async move {
+        let mut every = tokio::time::interval(Duration::from_millis(PRUNE_EVERY_MS));
+        loop {
+            every.tick().await;
+            if let Err(error) = store.prune(store::Retention::default()).await {
+                tracing::warn!(code = error.code(), "old facts could not be pruned");
             }
         }
+    });
+    tokio::select! {
+        _ = signals.terminate.recv() => {}
+        _ = signals.interrupt.recv() => {}
+        _ = signals.hangup.recv() => {}
+        () = composed.stop.cancelled() => {}
     }
+    pruning.abort();
 }

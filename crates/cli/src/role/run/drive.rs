@@ -51,7 +51,7 @@ pub(crate) struct Driver<'a> {
 }
 
 /// Keys of providers, for an answer as for a request.
-type Keys = BTreeMap<String, String>;
+type Keys = BTreeMap<String, api::secret::Key>;
 
 fn interrupts() -> Result<Signal, Failure> {
     signal(SignalKind::interrupt())

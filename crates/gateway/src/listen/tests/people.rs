@@ -6,6 +6,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use vocab::ids::RUN_MARKER;
+
 use super::*;
 
 /// Not a test by itself: the other process. It waits until its input ends, asks, and says what the
@@ -37,8 +39,7 @@ fn other(house: &House, program: &Path, lead: &[&str]) -> Command {
     command
         .args(&all[1..])
         .env("GATEWAY_TEST_SOCKET", house.socket())
-        .env_remove("STEAD_RUN")
-        .env_remove("STEAD_SESSION")
+        .env_remove(RUN_MARKER)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
@@ -78,10 +79,17 @@ async fn a_child_of_the_daemon_is_an_agent() {
     let program = std::env::current_exe().unwrap();
     let child = other(&house, &program, &["sh", "-c", r#""$0" "$@""#]).spawn().unwrap();
     assert_eq!(ask(child).await, "Agent(None)");
-    let session = vocab::ids::SessionId::generate();
+    let run = vocab::ids::RunId::generate();
+    let named = format!("Agent(Some(RunId(\"{run}\")))");
     let mut child = other(&house, &program, &["sh", "-c", r#""$0" "$@""#]);
-    let child = child.env("STEAD_SESSION", session.as_str()).spawn().unwrap();
-    assert_eq!(ask(child).await, format!("Agent(Some(SessionId(\"{session}\")))"));
+    let child = child.env(RUN_MARKER, run.as_str()).spawn().unwrap();
+    assert_eq!(ask(child).await, named);
+    let marked = sandbox::environ::Environment::empty().with_run(run.as_str());
+    let marked: Vec<(&str, &str)> = marked
+        .iter()
+        .map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap()))
+        .collect();
+    assert_eq!(ask(orphan(&house, &marked)).await, named);
 }
 
 #[tokio::test]

@@ -61,8 +61,16 @@ async fn what_is_not_offered_is_said() {
     let mut again = body("c", json!([says("hi")]));
     again["trigger"] = json!("regenerate-message");
     assert_eq!(problem(post(&stage, &again).await).code, "regenerate_unsupported");
+    again["trigger"] = json!("sing");
+    let told = problem(post(&stage, &again).await);
+    assert_eq!((told.code.as_str(), told.field.as_deref()), ("invalid_field", Some("trigger")));
+    let told = problem(post(&stage, &body("c", json!([says(" \n")]))).await);
+    assert_eq!(told.code, "invalid_field");
+    let page = stage.get(Endpoint::SessionList, Target::default()).await;
+    assert_eq!(page["items"], json!([]));
     for (id, messages, field) in [
         ("", json!([says("hi")]), "id"),
+        ("a\0b", json!([says("hi")]), "id"),
         ("c", json!([]), "messages"),
         ("c", json!([{"id": "s", "role": "system", "parts": []}]), "messages"),
         ("c", json!([{"id": "a", "role": "assistant", "parts": []}]), "messages"),

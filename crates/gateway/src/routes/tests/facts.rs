@@ -49,6 +49,14 @@ async fn a_cursor_that_does_not_work_is_refused() {
         let sent = stage.client().events::<()>(Endpoint::Events, target, None, Some(cursor)).await;
         assert_eq!(problem(sent).code, code);
     }
+    let newest = stage.services.daemon.store.cursor().await.unwrap();
+    let ahead = ::daemon::hub::Cursor { seq: newest.seq + 1, ..newest }.to_string();
+    let query = format!("after={ahead}");
+    let target = Target { parameter: "", query: &query };
+    let sent = stage.client().events::<()>(Endpoint::Events, target, None, None).await;
+    let told = problem(sent);
+    assert_eq!((told.code.as_str(), told.field.as_deref()), ("invalid_query", Some("after")));
+    assert!(told.message.contains("ahead of this store"), "{}", told.message);
     let target = Target { parameter: "", query: "token=x" };
     let sent = stage.client().events::<()>(Endpoint::Events, target, None, None).await;
     assert_eq!(problem(sent).code, "invalid_query");

@@ -84,6 +84,13 @@ async fn sessions_are_made_listed_shown_and_deleted() {
     let page: SessionPage =
         client.json::<(), _>(Endpoint::SessionList, target, None).await.unwrap();
     assert_eq!((page.items.len(), page.next_cursor), (1, None));
+    let target = Target { parameter: "", query: "cursor=zzz" };
+    let refused = client.json::<(), Value>(Endpoint::SessionList, target, None).await;
+    let refused = problem(refused);
+    assert_eq!(
+        (refused.code.as_str(), refused.field.as_deref()),
+        ("invalid_query", Some("cursor"))
+    );
     for query in ["limit=x", "limit=201", "unknown=1"] {
         let target = Target { parameter: "", query };
         let refused = client.json::<(), Value>(Endpoint::SessionList, target, None).await;
@@ -123,7 +130,7 @@ async fn keys_are_taken_over_the_unix_socket_alone() {
     let stage = Stage::new().await;
     let mut request = prompt("hi");
     request.model_id = Some("keyed".into());
-    request.keys = [("scripted".to_owned(), "sk-canary".to_owned())].into();
+    request.keys = [("scripted".to_owned(), "sk-canary".to_owned().into())].into();
     request.cwd = Some(stage.work.display().to_string());
     let target = Target::default();
     let refused = stage.remote().events(Endpoint::AgentRun, target, Some(&request), None).await;
@@ -147,6 +154,62 @@ async fn keys_are_taken_over_the_unix_socket_alone() {
 }
 
 #[tokio::test]
+async fn keys_of_a_request_are_bounded_like_stored_ones() {
+    let stage = Stage::new().await;
+    let long = "x".repeat(vocab::limits::SECRET_BYTES_MAX + 1);
+    for (name, key) in
+        [("../x", "k"), ("", "k"), ("a b", "k"), ("a", ""), ("a", "k\nl"), ("a", &long)]
+    {
+        let mut request = prompt("hi");
+        request.keys = [(name.to_owned(), key.to_owned().into())].into();
+        let sent =
+            stage.client().events(Endpoint::AgentRun, Target::default(), Some(&request), None);
+        let told = problem(sent.await);
+        assert_eq!((told.code.as_str(), told.field.as_deref()), ("invalid_field", Some("keys")));
+        let answer = AnswerRequest {
+            session_id: vocab::ids::SessionId::generate().to_string(),
+            block_id: vocab::ids::BlockId::generate().to_string(),
+            approved: true,
+            reason: None,
+            keys: request.keys,
+        };
+        let target = Target::default();
+        let sent = stage.client().json::<_, Value>(Endpoint::AgentAnswer, target, Some(&answer));
+        assert_eq!(problem(sent.await).field.as_deref(), Some("keys"));
+    }
+}
+
+#[tokio::test]
+async fn names_and_queries_of_nothing_are_refused() {
+    let stage = Stage::new().await;
+    for field in ["cwd", "workspace_id", "model_id", "provider_id", "session_id", "idempotency_key"]
+    {
+        let mut body = json!({"messages": [{"role": "user", "content": "hi"}]});
+        body[field] = json!("/etc\0");
+        let sent = stage.client().events(Endpoint::AgentRun, Target::default(), Some(&body), None);
+        let told = problem(sent.await);
+        assert_eq!((told.code.as_str(), told.field.as_deref()), ("invalid_field", Some(field)));
+    }
+    for field in ["cwd", "workspace_id", "model", "title"] {
+        let mut body = json!({});
+        body[field] = json!("/etc\0");
+        let target = Target::default();
+        let sent = stage.client().json::<_, Value>(Endpoint::SessionCreate, target, Some(&body));
+        let told = problem(sent.await);
+        assert_eq!((told.code.as_str(), told.field.as_deref()), ("invalid_field", Some(field)));
+    }
+    for route in TABLE.iter().filter(|route| route.method == Method::Get) {
+        if route.endpoint == Endpoint::ChatStream {
+            continue;
+        }
+        let path = route.endpoint.path_with("ses_");
+        let text = request(&format!("GET {path}?nobody=1"), "", "");
+        let answer = exchange(&mut stage.house.tcp().await, text.as_bytes()).await.unwrap();
+        assert_eq!((answer.status, answer.code().as_str()), (400, "invalid_query"), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_key_is_stored_and_no_route_tells_it() {
     let stage = Stage::new().await;
     let client = stage.client();
@@ -156,7 +219,7 @@ async fn a_key_is_stored_and_no_route_tells_it() {
         has.has
     };
     assert!(!has().await);
-    let set = SetSecret { provider_id: "local".into(), key: "sk-canary".into() };
+    let set = SetSecret { provider_id: "local".into(), key: "sk-canary".to_owned().into() };
     client.json::<_, Done>(Endpoint::SecretSet, target, Some(&set)).await.unwrap();
     assert!(has().await);
     read_all(stage.run(prompt("hi")).await).await;
@@ -172,7 +235,7 @@ async fn a_key_is_stored_and_no_route_tells_it() {
     }
     client.json::<_, Done>(Endpoint::SecretDelete, target, Some(&name)).await.unwrap();
     assert!(!has().await);
-    let wrong = SetSecret { provider_id: "../x".into(), key: "sk-canary".into() };
+    let wrong = SetSecret { provider_id: "../x".into(), key: "sk-canary".to_owned().into() };
     let refused = client.json::<_, Done>(Endpoint::SecretSet, target, Some(&wrong)).await;
     let refused = problem(refused);
     assert_eq!(refused.code, "invalid_field");

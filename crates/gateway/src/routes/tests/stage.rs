@@ -122,10 +122,13 @@ impl Stage {
             clock: clock.clone(),
             workspaces: Arc::clone(&workspaces),
             models: Arc::new(One),
-            settings: Settings { steps_max: 10 },
+            settings: Settings {
+                steps_max: 10,
+                answer_within: std::time::Duration::from_secs(3600),
+            },
             scratch: paths.home.join("sessions"),
         });
-        let parts = HostParts { paths, clock, store, hub, secrets, workspaces };
+        let parts = HostParts { paths, clock, store, hub, secrets, workspaces, notices: Vec::new() };
         let tenants = vec![sessions.clone() as Arc<dyn ::daemon::host::Tenant>];
         let daemon = Arc::new(Daemon::new("claim".into(), parts, tenants));
         let about = About::default();

@@ -1,25 +1,32 @@
 //! Stopping runs that end in time and runs that do not. No agent works here; the runs only stand there.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use agent::pen::Pen;
 use daemon::{
     caller::{CallerKind, Carrier},
-    workspaces::{Openings, Registered},
+    hub::Hub,
+    workspaces::{Openings, Registered, Workspaces},
 };
-use stdx::clock::Timestamp;
-use store::Options;
+use futures_util::future::BoxFuture;
+use stdx::clock::{Clock, Timestamp};
+use store::{Options, Store};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use vocab::ids::MessageId;
+use vocab::{
+    ids::{MessageId, RunId},
+    live::Log,
+    message::{Mode, ModelRef},
+};
 use workspace::source::OwnedWorkspace;
 
 use super::*;
 use crate::{
     journal::RunJournal,
     live::Live,
-    models::{Chosen, Wanted},
+    models::{Chosen, Keys, Models, Wanted},
     runs::Reservation,
+    sessions::{Parts, Settings},
 };
 
 /// No places and no models: nothing here asks for one.
@@ -61,7 +68,7 @@ fn sessions() -> (tempfile::TempDir, Arc<Sessions>) {
         clock,
         workspaces: Arc::new(Workspaces::new(Arc::new(Nothing))),
         models: Arc::new(Nothing),
-        settings: Settings { steps_max: 1 },
+        settings: Settings { steps_max: 1, answer_within: Duration::from_secs(1) },
         scratch: home.join("scratch"),
     });
     (dir, sessions)

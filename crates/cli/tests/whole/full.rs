@@ -1,0 +1,212 @@
+//! Places that fail for real: a full file system, a directory that nobody may write, one that vanishes.
+
+#![expect(clippy::disallowed_methods, reason = "fills and mounts what a home is made of")]
+
+use std::{fs, os::unix::fs::DirBuilderExt as _, path::Path, process::Command};
+
+use testkit::home::finish;
+use vocab::{
+    message::{RunEnd, RunState},
+    outcome::Effect,
+};
+
+use crate::rig::{
+    Home, Serving, Stored, calls, cannot, client, outcome, request, run, said, working_home,
+};
+
+#[tokio::test]
+async fn a_root_that_vanishes_during_a_run_fails_its_calls_and_not_the_daemon() {
+    let home = working_home(0);
+    let daemon = home.serve().unwrap();
+    let root = home.root().join("doomed");
+    fs::create_dir(&root).unwrap();
+    let mut stream = run(&client(&home), &request("wipe", &root)).await.unwrap();
+    assert_eq!(stream.end().await, Some(RunState::Ended(RunEnd::Finished)));
+    assert!(!root.exists());
+    well(&home).await;
+    let gone = run(&client(&home), &request("again", &root)).await;
+    assert!(
+        gone.is_err_and(
+            |failure| failure.effect == Effect::NotStarted && failure.code != "internal"
+        )
+    );
+    // The directory that stands there later is a place like any other.
+    fs::create_dir(&root).unwrap();
+    let mut anew = run(&client(&home), &request("go", &root)).await.unwrap();
+    assert_eq!(anew.end().await, Some(RunState::Ended(RunEnd::Finished)));
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "two\n");
+    assert!(daemon.terminate().0.success());
+    let stored = Stored::of(&home);
+    let messages = stored.messages(&stream.session).await;
+    stored.close().await;
+    let (.., state) = calls(&messages).into_iter().find(|(_, tool, _)| tool == "write").unwrap();
+    let failure = outcome(&state).unwrap().failure.clone().unwrap();
+    assert_eq!(failure.effect, Effect::NotStarted, "{failure:?}");
+}
+
+/// The daemon lives, and a new run works.
+async fn well(home: &Home) {
+    let mut stream = run(&client(home), &request("again", &home.work())).await.unwrap();
+    assert_eq!(stream.end().await, Some(RunState::Ended(RunEnd::Finished)));
+}
+
+/// Runs an ignored test of this file again in a mount namespace of its own.
+fn in_own_mounts(test: &str) {
+    if !rustix::process::geteuid().is_root() {
+        // Nothing is missing on this machine: whoever runs the tests as root has run it.
+        eprintln!("not run: mounting takes root");
+        return;
+    }
+    let me = std::env::current_exe().unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["-m", "--propagation", "private"]).arg(me).args(["--ignored", "--exact", test]);
+    let end = finish(command);
+    let said = String::from_utf8_lossy(&end.stdout);
+    if !end.status.success() && said.is_empty() {
+        return cannot(&format!("no mount namespace: {}", String::from_utf8_lossy(&end.stderr)));
+    }
+    assert!(end.status.success() && said.contains("1 passed"), "{end:?}");
+}
+
+fn mount(args: &[&str], at: &Path) {
+    let mut command = Command::new("mount");
+    command.args(args).arg(at);
+    let end = finish(command);
+    assert!(end.status.success(), "{end:?}");
+}
+
+#[test]
+fn a_full_disk_refuses_work_and_loses_none() {
+    in_own_mounts("full::inside_a_full_disk");
+}
+
+#[test]
+fn a_root_without_room_keeps_its_files_whole() {
+    in_own_mounts("full::inside_a_root_without_room");
+}
+
+#[test]
+fn a_root_that_nobody_may_write_fails_its_calls_and_not_the_daemon() {
+    in_own_mounts("full::inside_a_read_only_root");
+}
+
+#[tokio::test]
+#[ignore = "runs in mounts of its own"]
+async fn inside_a_full_disk() {
+    let home = working_home(0);
+    fs::DirBuilder::new().mode(0o700).create(home.state()).unwrap();
+    mount(&["-t", "tmpfs", "-o", "size=2m,mode=0700", "none"], &home.state());
+    let daemon = home.serve().unwrap();
+    well(&home).await;
+    let filler = home.state().join("filler");
+    fill(&filler);
+    let mut refused = None;
+    // What the log of the database holds free already takes some runs more.
+    for _ in 0..200 {
+        match run(&client(&home), &request("go", &home.work())).await {
+            Err(failure) => {
+                assert_eq!(
+                    (failure.code.as_str(), failure.effect),
+                    ("disk_full", Effect::NotStarted)
+                );
+                refused = Some(());
+                break;
+            }
+            Ok(mut stream) => match stream.end().await {
+                Some(RunState::Ended(RunEnd::Failed { failure })) => {
+                    assert_eq!(failure.code, "disk_full", "{failure:?}");
+                }
+                end => assert_eq!(end, Some(RunState::Ended(RunEnd::Finished))),
+            },
+        }
+        fill(&filler);
+    }
+    assert!(refused.is_some(), "the disk never became full");
+    assert!(home.run(&["daemon", "status", "--json"]).status.success());
+    fs::remove_file(&filler).unwrap();
+    well(&home).await;
+    ends_whole(&home, daemon).await;
+}
+
+/// Writes until nothing more fits.
+fn fill(path: &Path) {
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+    for size in [65_536, 4_096, 1] {
+        while std::io::Write::write_all(&mut file, &vec![0; size]).is_ok() {}
+    }
+}
+
+async fn ends_whole(home: &Home, daemon: Serving) {
+    assert!(daemon.terminate().0.success());
+    let stored = Stored::of(home);
+    for session in stored.sessions().await {
+        let messages = stored.messages(&session).await;
+        assert_eq!(said(&messages, "go") + said(&messages, "again"), 1);
+        assert!(calls(&messages).iter().all(|(.., state)| outcome(state).is_some()));
+    }
+    stored.close().await;
+}
+
+#[tokio::test]
+#[ignore = "runs in mounts of its own"]
+async fn inside_a_read_only_root() {
+    let home = working_home(0);
+    let root = home.root().join("fixed");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a.txt"), "zero\n").unwrap();
+    mount(&["--bind", root.to_str().unwrap()], &root);
+    mount(&["-o", "remount,bind,ro"], &root);
+    let daemon = home.serve().unwrap();
+    let mut stream = run(&client(&home), &request("go", &root)).await.unwrap();
+    assert_eq!(stream.end().await, Some(RunState::Ended(RunEnd::Finished)));
+    well(&home).await;
+    assert!(daemon.terminate().0.success());
+    let stored = Stored::of(&home);
+    let messages = stored.messages(&stream.session).await;
+    stored.close().await;
+    for (_, tool, state) in calls(&messages) {
+        let outcome = outcome(&state).unwrap();
+        match tool.as_str() {
+            "bash" => assert!(outcome.plain_text().contains("Read-only"), "{outcome:?}"),
+            _ => {
+                assert!(outcome.is_error() && outcome.effect() == Effect::NotStarted, "{outcome:?}")
+            }
+        }
+    }
+    let names: Vec<_> = fs::read_dir(&root).unwrap().flatten().map(|one| one.file_name()).collect();
+    assert_eq!(names, ["a.txt"]);
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "zero\n");
+}
+
+#[tokio::test]
+#[ignore = "runs in mounts of its own"]
+async fn inside_a_root_without_room() {
+    let home = working_home(0);
+    let root = home.root().join("narrow");
+    fs::create_dir(&root).unwrap();
+    mount(&["-t", "tmpfs", "-o", "size=256k", "none"], &root);
+    fs::write(root.join("a.txt"), "one\n").unwrap();
+    fill(&root.join("filler"));
+    let daemon = home.serve().unwrap();
+    let mut stream = run(&client(&home), &request("go", &root)).await.unwrap();
+    assert_eq!(stream.end().await, Some(RunState::Ended(RunEnd::Finished)));
+    well(&home).await;
+    assert!(daemon.terminate().0.success());
+    let stored = Stored::of(&home);
+    let messages = stored.messages(&stream.session).await;
+    stored.close().await;
+    for (_, tool, state) in calls(&messages).into_iter().filter(|(_, tool, _)| tool != "bash") {
+        let failure = outcome(&state).unwrap().failure.clone().unwrap();
+        assert_eq!(
+            (failure.code.as_str(), failure.effect),
+            ("no_space", Effect::NotStarted),
+            "{tool}"
+        );
+    }
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "one\n");
+    let mut names: Vec<_> =
+        fs::read_dir(&root).unwrap().flatten().map(|one| one.file_name()).collect();
+    names.retain(|name| name != "ran.txt");
+    names.sort();
+    assert_eq!(names, ["a.txt", "filler"]);
+}

@@ -1,0 +1,173 @@
+//! Runs that ask: answered in the very moment they park, after a restart, stopped instead, and asked by
+//! somebody who may not answer.
+
+#![expect(clippy::disallowed_methods, reason = "test files outside every workspace")]
+
+use daemon::caller::{Caller, CallerKind, Carrier};
+use sessions::{
+    live::{Content, Next},
+    models::Keys,
+    start::{Start, Started},
+};
+use stdx::proc_id::ProcId;
+use vocab::{
+    ids::BlockId,
+    live::{Chunk, Position, Told},
+    message::{Answer, Mode, RunEnd, RunState},
+};
+
+use crate::rig::{ANSWER_WITHIN, Awake, Rig, person, prompt};
+
+fn asking(words: &str, rig: &Rig) -> Start {
+    Start { mode: Some(Mode::AcceptEdits), interactive: true, ..prompt(words, &rig.work()) }
+}
+
+fn yes() -> (Answer, Keys) {
+    (Answer { approved: true, reason: None }, Keys::default())
+}
+
+/// Reads a run until it asks or finishes.
+async fn next_question(awake: &Awake, started: &Started) -> Option<BlockId> {
+    let from = Some((started.run.clone(), Position::default()));
+    let mut reader = awake.sessions.stream(&person(), &started.session, from).await.unwrap();
+    let mut asked = None;
+    while let Next::Frame(frame) = reader.next().await {
+        let Content::Piece(piece) = &frame.content else { continue };
+        if let Told::Chunk(Chunk::Approval { block, .. }) = &piece.told {
+            asked = Some(block.clone());
+            break;
+        }
+    }
+    asked
+}
+
+async fn state(awake: &Awake, started: &Started) -> RunState {
+    awake.store.run(&started.run).await.unwrap().run.state
+}
+
+async fn end_of(awake: &Awake, started: &Started) -> RunState {
+    let from = Some((started.run.clone(), Position::default()));
+    let mut reader = awake.sessions.stream(&person(), &started.session, from).await.unwrap();
+    let mut end = None;
+    while let Next::Frame(frame) = reader.next().await {
+        let Content::Piece(piece) = &frame.content else { continue };
+        if let Told::Chunk(Chunk::Finish { state, .. }) = &piece.told {
+            end = Some(state.clone());
+        }
+    }
+    end.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_in_the_moment_of_parking_is_never_lost() {
+    let rig = Rig::new();
+    let awake = rig.wake(None).await.unwrap();
+    for round in 0..40 {
+        let start = asking("ask me", &rig);
+        let started = awake.sessions.start(&person(), start).await.unwrap();
+        let block = next_question(&awake, &started).await.unwrap();
+        let answered =
+            awake.sessions.answer(&person(), &started.session, &block, yes()).await.unwrap();
+        assert!(answered.resumed, "round {round}");
+        let end = end_of(&awake, &started).await;
+        assert_eq!(end, RunState::Ended(RunEnd::Finished), "round {round}");
+    }
+    let ran = std::fs::read_to_string(rig.work().join("ran.txt")).unwrap();
+    assert_eq!(ran.lines().count(), 40, "each command ran once");
+    awake.sleep().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_is_answered_after_a_restart() {
+    let rig = Rig::new();
+    let awake = rig.wake(None).await.unwrap();
+    let started = awake.sessions.start(&person(), asking("ask me", &rig)).await.unwrap();
+    let block = next_question(&awake, &started).await.unwrap();
+    end_of(&awake, &started).await;
+    awake.sleep().await;
+
+    let awake = rig.wake(None).await.unwrap();
+    assert!(matches!(state(&awake, &started).await, RunState::Parked { .. }));
+    let agent = Caller::passed(CallerKind::Agent(None), Carrier::Socket);
+    let refused = awake.sessions.answer(&agent, &started.session, &block, yes()).await;
+    assert_eq!(refused.unwrap_err().code, "person_required");
+    awake.sessions.answer(&person(), &started.session, &block, yes()).await.unwrap();
+    assert_eq!(end_of(&awake, &started).await, RunState::Ended(RunEnd::Finished));
+    awake.sleep().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stopping_a_parked_run_ends_what_it_left_running() {
+    let rig = Rig::new();
+    let awake = rig.wake(None).await.unwrap();
+    let started = awake.sessions.start(&person(), asking("leave one", &rig)).await.unwrap();
+    let block = next_question(&awake, &started).await.unwrap();
+    awake.sessions.answer(&person(), &started.session, &block, yes()).await.unwrap();
+    assert!(matches!(end_of(&awake, &started).await, RunState::Parked { .. }));
+    let pid = std::fs::read_to_string(rig.work().join("pid.txt")).unwrap();
+    let left = ProcId::of(pid.trim().parse().unwrap()).unwrap();
+    assert!(left.is_alive());
+    awake.sessions.abort(&person(), &started.session).await.unwrap();
+    assert_eq!(state(&awake, &started).await, RunState::Ended(RunEnd::Aborted));
+    assert!(!left.is_alive());
+    awake.sleep().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_a_person_frees_a_session_of_questions() {
+    let rig = Rig::new();
+    let awake = rig.wake(None).await.unwrap();
+    for kind in [CallerKind::Agent(None), CallerKind::Page("https://site.example".into())] {
+        let caller = Caller::passed(kind, Carrier::Tcp);
+        let started = awake.sessions.start(&caller, prompt("again", &rig.work())).await.unwrap();
+        end_of(&awake, &started).await;
+        let run = awake.store.run(&started.run).await.unwrap().run;
+        assert_eq!(run.mode, Mode::AcceptEdits);
+    }
+    let started = awake.sessions.start(&person(), prompt("again", &rig.work())).await.unwrap();
+    end_of(&awake, &started).await;
+    assert_eq!(awake.store.run(&started.run).await.unwrap().run.mode, Mode::Auto);
+    awake.sleep().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_key_starts_one_run_also_when_asked_at_once() {
+    let rig = Rig::new();
+    let awake = rig.wake(None).await.unwrap();
+    let start = || Start { idempotency_key: Some("k".into()), ..prompt("again", &rig.work()) };
+    let who = person();
+    let (one, two) = tokio::join!(
+        awake.sessions.start(&who, start()),
+        awake.sessions.start(&who, start())
+    );
+    let (one, two) = (one.unwrap(), two.unwrap());
+    assert_eq!(one, two);
+    assert_eq!(awake.store.counts().await.unwrap().sessions, 1);
+    let other = Start { idempotency_key: Some("k".into()), ..prompt("again, but", &rig.work()) };
+    let refused = awake.sessions.start(&who, other).await;
+    assert_eq!(refused.unwrap_err().code, "idempotency_mismatch");
+    end_of(&awake, &one).await;
+    awake.sessions.delete(&who, &one.session).await.unwrap();
+    let again = awake.sessions.start(&who, start()).await;
+    assert_eq!(again.unwrap_err().code, "session_not_found");
+    awake.sleep().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_that_nobody_answers_counts_as_denied() {
+    let rig = Rig::new();
+    let awake = rig.wake(None).await.unwrap();
+    let started = awake.sessions.start(&person(), asking("ask me", &rig)).await.unwrap();
+    assert!(matches!(end_of(&awake, &started).await, RunState::Parked { .. }));
+    assert_eq!(awake.sessions.expire_due().await.unwrap(), Some(ANSWER_WITHIN));
+    awake.clock.advance(ANSWER_WITHIN);
+    assert_eq!(awake.sessions.expire_due().await.unwrap(), None);
+    // A stream ends where the run was parked; whoever comes again reads on.
+    let mut end = end_of(&awake, &started).await;
+    while matches!(end, RunState::Parked { .. }) {
+        end = end_of(&awake, &started).await;
+    }
+    assert_eq!(end, RunState::Ended(RunEnd::Finished));
+    assert!(!rig.work().join("ran.txt").exists(), "a denied command does not run");
+    awake.sleep().await;
+}

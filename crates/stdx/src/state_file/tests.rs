@@ -1,0 +1,80 @@
+//! Private files: whole, private, never through a link, and without leftovers.
+
+use super::*;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+#[test]
+fn published_content_is_private_and_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.json");
+    publish(&path, b"one").unwrap();
+    publish(&path, b"two").unwrap();
+    assert_eq!(read(&path).unwrap().unwrap(), b"two");
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_looser_file_is_refused_with_the_command_that_mends_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a");
+    publish(&path, b"x").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let error = read(&path).unwrap_err().to_string();
+    assert!(error.contains("chmod 600"), "{error}");
+    let inner = dir.path().join("d");
+    fs::create_dir(&inner).unwrap();
+    fs::set_permissions(&inner, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(ensure_dir(&inner).unwrap_err().to_string().contains("chmod 700"));
+}
+
+#[test]
+fn what_killed_publications_left_is_swept_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let hex = "0123456789abcdef0123456789abcdef";
+    let left = dir.path().join(format!(".openai.{hex}.tmp"));
+    let kept = [
+        "openai".to_owned(),
+        format!("openai.{hex}.tmp"),
+        format!(".{hex}.tmp"),
+        format!(".openai.{}.tmp", &hex[1..]),
+        format!(".openai.{hex}.tmp.bak"),
+    ];
+    for name in &kept {
+        fs::write(dir.path().join(name), "x").unwrap();
+    }
+    fs::write(&left, "sk-canary").unwrap();
+    fs::create_dir(dir.path().join(format!(".dir.{hex}.tmp"))).unwrap();
+    symlink(&left, dir.path().join(format!(".link.{hex}.tmp"))).unwrap();
+    let written = Timestamp::from_millis(1_000_000);
+    let times = fs::FileTimes::new()
+        .set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000));
+    File::options().write(true).open(&left).unwrap().set_times(times).unwrap();
+    // One that is not older may be somebody's at work.
+    assert_eq!(sweep(dir.path(), written).unwrap(), 0);
+    assert_eq!(sweep(dir.path(), Timestamp::from_millis(1_000_001)).unwrap(), 1);
+    assert!(!left.exists());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), kept.len() + 2);
+    assert_eq!(sweep(&dir.path().join("none"), written).unwrap(), 0);
+}
+
+#[test]
+fn the_temporary_of_a_publication_is_one_that_is_swept() {
+    let dir = tempfile::tempdir().unwrap();
+    // The rename onto a directory fails; removing the temporary is what a kill would keep from happening.
+    let name = format!(".a.json.{}.tmp", uuid::Uuid::new_v4().simple());
+    assert!(is_temporary(OsStr::new(&name)));
+    fs::create_dir(dir.path().join("a.json")).unwrap();
+    assert!(publish(&dir.path().join("a.json"), b"x").is_err());
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_link_is_never_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    publish(&dir.path().join("real"), b"x").unwrap();
+    symlink(dir.path().join("real"), dir.path().join("link")).unwrap();
+    assert!(read(&dir.path().join("link")).is_err());
+    assert!(open_or_create(&dir.path().join("link")).is_err());
+    assert_eq!(read(&dir.path().join("missing")).unwrap(), None);
+}

@@ -1,0 +1,114 @@
+//! Bounds of the faces: what callers may send and hold, and what our own client bears.
+//!
+//! Rows only; what a row is stands in the module above.
+
+limits! { FACES:
+    // gateway
+    SOCKET_PATH_BYTES_MAX: usize = 103, "bytes",
+        "a socket's path; the kernel's structure has 108 bytes on Linux and 104 elsewhere",
+        "gateway::the_socket_is_private_and_a_leftover_is_replaced";
+    CONNECTIONS_MAX: usize = 1_536, "connections per door",
+        "a thousand stream clients with room for the rest; more are answered 503",
+        "gateway::idle_connections_over_the_limit_are_told_so";
+    CONNECTIONS_REFUSED_MAX: usize = 64, "connections",
+        "surplus connections that are read to their end at a time; the rest are told so and closed at once",
+        "gateway::idle_connections_over_the_limit_are_told_so";
+    HEAD_BYTES_MAX: usize = 32 * 1024, "bytes",
+        "a request's head; browsers send the cookies of every port of localhost",
+        "gateway::garbage_and_oversized_heads_get_a_problem";
+    HEADERS_MAX: usize = 100, "headers",
+        "headers of a request; browsers send about twenty",
+        "gateway::garbage_and_oversized_heads_get_a_problem";
+    HEAD_READ_MS_MAX: u64 = 30_000, "ms",
+        "how long a head may take, and how long an idle connection is kept",
+        "gateway::a_slow_head_is_cut";
+    BODY_READ_MS_MAX: u64 = 30_000, "ms",
+        "how long a body may take to arrive on this machine",
+        "gateway::a_slow_body_is_cut";
+    REQUEST_BODY_BYTES_MAX: usize = 32 * 1024 * 1024, "bytes",
+        "a conversation with pictures, as the AI SDK sends it whole each time",
+        "gateway::oversized_bodies_are_refused";
+    REQUEST_BODIES_BYTES_MAX: usize = 128 * 1024 * 1024, "bytes",
+        "bodies of all requests in memory at once",
+        "gateway::bodies_share_one_budget";
+    JSON_DEPTH_MAX: usize = 127, "levels",
+        "nesting of a JSON body; the parser recurses",
+        "gateway::nesting_is_bounded";
+    BODY_INLINE_BYTES_MAX: usize = 64 * 1024, "bytes",
+        "a body that is read on the runtime's threads; a larger one is read beside them",
+        "gateway::a_body_of_many_tiny_things_costs_no_memory";
+    LAST_MESSAGE_BYTES_MAX: usize = 24 * 1024 * 1024, "bytes",
+        "a conversation's last message in a body; two of the largest files and a long text",
+        "gateway::a_last_message_is_bounded";
+    CHAT_PARTS_MAX: usize = 10_000, "parts",
+        "parts of a chat's last message; an answer of 200 steps with 8 calls each has some 2,000",
+        "gateway::a_last_message_is_bounded";
+    REQUEST_KEYS_MAX: usize = 32, "keys",
+        "keys that a request brings; there are not as many vendors",
+        "gateway::keys_of_a_request_are_bounded_like_stored_ones";
+    PATH_PARAMETER_BYTES_MAX: usize = 256, "bytes",
+        "a name in a path; ids are 36",
+        "gateway::every_row_answers_its_method_alone";
+    STREAM_HEARTBEAT_MS: u64 = 15_000, "ms",
+        "between two comments on a quiet stream; proxies drop what is silent for a minute",
+        "gateway::a_quiet_stream_has_heartbeats";
+    STREAM_BACKLOG_BYTES_MAX: usize = 64 * 1024, "bytes",
+        "what a connection holds for a client that does not read; its source waits beyond that",
+        "gateway::a_client_that_does_not_read_is_cut_and_slows_nobody";
+    STREAM_STALL_MS_MAX: u64 = 30_000, "ms",
+        "how long a client may take to read one backlog; a slower one is cut and resumes by position",
+        "gateway::a_client_that_does_not_read_is_cut_and_slows_nobody";
+    LINGER_BYTES_MAX: usize = 64 * 1024 * 1024, "bytes",
+        "what is read and thrown away after a refusal, so that its reader gets to see it",
+        "gateway::oversized_bodies_are_refused";
+    LINGER_MS_MAX: u64 = 1_000, "ms",
+        "how long a refused client may go on sending",
+        "gateway::oversized_bodies_are_refused";
+    ANCESTORS_MAX: usize = 64, "processes",
+        "how far up a caller's family is looked at; shells rarely nest ten deep",
+        "gateway::a_child_of_the_daemon_is_an_agent";
+
+    // cli
+    LOG_FILE_BYTES_MAX: u64 = 8 << 20, "bytes",
+        "the daemon's log before it is set aside; with the one before it, weeks of work",
+        "cli::a_full_log_is_set_aside_once";
+    DAEMON_READY_MS_MAX: u64 = 15_000, "milliseconds",
+        "how long a starter waits for the daemon it started, database check included",
+        "cli::a_daemon_that_never_gets_ready_is_reported";
+    OPEN_FILES: u64 = 8_192, "files",
+        "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
+        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
+
+    MARKDOWN_HELD_BYTES_MAX: usize = 4_096, "bytes",
+        "an unfinished construct held back before it counts as plain text; longer than any link",
+        "cli::an_endless_construct_is_let_go";
+    COLOR_CHARS_MAX: usize = 32, "characters",
+        "the longest color sequence that is dropped; a longer one is shown",
+        "cli::controls_are_shown_and_colors_dropped";
+
+    // cli, as a client
+    CLIENT_ANSWER_BYTES_MAX: usize = 256 << 20, "bytes",
+        "a JSON answer read into memory: all messages of one session",
+        "api::an_answer_that_announces_too_much_is_not_read";
+    CLIENT_CONNECT_MS_MAX: u64 = 5_000, "milliseconds",
+        "how long a daemon of this machine may take to accept a connection",
+        "api::a_door_that_nobody_opens_is_given_up";
+    CLIENT_EVENT_BYTES_MAX: usize = 16 << 20, "bytes",
+        "an event of the daemon's stream; a picture in base64 and a full text fit",
+        "cli::an_event_without_end_is_refused";
+    CLIENT_RECONNECTS_MAX: u32 = 5, "attempts",
+        "in a row to come back to a stream that broke; some 6 s in all, a restart of the daemon",
+        "cli::a_reader_gives_up_after_so_many_attempts";
+    CLIENT_SILENCE_MS_MAX: u64 = 60_000, "milliseconds",
+        "without a byte of a stream before it counts as broken; four heartbeats",
+        "cli::a_silent_stream_counts_as_broken";
+    RUNTIME_THREADS: usize = 2, "threads",
+        "the daemon's runtime; it waits more than it works, and each thread costs memory",
+        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
+    PRUNE_EVERY_MS: u64 = 3_600_000, "milliseconds",
+        "how often old facts are pruned; they age in days",
+        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
+    HANDSHAKE_MS_MAX: u64 = 5_000, "milliseconds",
+        "how long a client waits for a daemon's first answer, which takes a busy one a few",
+        "cli::what_never_answers_is_given_up_on";
+}

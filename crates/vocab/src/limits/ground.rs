@@ -1,0 +1,307 @@
+//! Bounds of the ground and of the seams: paths, files, children, storage, tools, models' wires.
+//!
+//! Rows only; what a row is stands in the module above.
+
+limits! { GROUND:
+    // tools
+    TOOL_TEXT_LINES_MAX: usize = 2_000, "lines",
+        "a tool's text for a model; more is kept as an artifact or read in pieces",
+        "workspace_local::truncate_stops_at_whichever_limit_comes_first";
+    TOOL_TEXT_BYTES_MAX: usize = 50 * 1024, "bytes",
+        "a tool's text for a model; about 12,000 tokens, what a context can bear many times",
+        "workspace_local::truncate_stops_at_whichever_limit_comes_first";
+
+    // confine, vocab::path
+    PATH_TEXT_BYTES_MAX: usize = 16 * 1024, "bytes",
+        "a path as written; four times what kernels take, because every byte may be an escape",
+        "vocab::limits_of_paths_are_met";
+    PATH_COMPONENT_BYTES_MAX: usize = 255, "bytes",
+        "one name of a path; what common file systems store",
+        "vocab::limits_of_paths_are_met";
+    PATH_COMPONENTS_MAX: usize = 256, "components",
+        "steps of a path; each holds an open handle while it is walked",
+        "vocab::limits_of_paths_are_met";
+    PATH_LINKS_MAX: usize = 40, "links",
+        "symbolic links followed on one path; the kernel's own number",
+        "confine::too_many_links_are_refused";
+    PATH_RETRIES_MAX: usize = 16, "attempts",
+        "walks repeated because the tree changed meanwhile; then `busy`",
+        "confine::a_hostile_thread_never_leads_outside";
+    LANE_WAITERS_MAX: usize = 1_024, "waiters",
+        "requests waiting for one file; more is a loop, not work",
+        "confine::a_full_lane_refuses";
+    TRAVERSE_WORKERS_MAX: usize = 16, "threads",
+        "threads of one directory walk; a disk answers no faster with more",
+        "confine::order_does_not_depend_on_threads";
+    TRAVERSE_DEPTH_MAX: usize = 256, "directories",
+        "depth of a walk; each level holds an open handle",
+        "confine::too_deep_trees_are_counted_not_followed";
+    TRAVERSE_DIR_ENTRIES_MAX: usize = 1_000_000, "entries",
+        "names of one directory, held at once because they are sorted",
+        "confine::a_directory_with_too_many_entries_is_counted";
+    TRAVERSE_RESULTS_MAX: usize = 4_096, "results",
+        "results finished out of order and not yet delivered",
+        "confine::order_does_not_depend_on_threads";
+    IGNORE_FILE_BYTES_MAX: usize = 1 << 20, "bytes",
+        "an ignore file; a longer one is no list of patterns",
+        "confine::a_giant_ignore_file_is_not_read";
+    PROTECTED_ENTRIES_MAX: usize = 200_000, "entries",
+        "files and directories of our own that are compared by inode; beyond it every hard-linked file of the same device is refused",
+        "confine::too_many_protected_files_fail_closed";
+
+    // workspace-local
+    READ_SCAN_BYTES_MAX: u64 = 64 << 20, "bytes",
+        "how far a file is read only to count its lines; beyond, its size is told instead",
+        "workspace_local::a_stream_of_gigabytes_is_read_only_as_far_as_it_is_asked";
+    READ_SNIFF_BYTES: usize = 8 * 1024, "bytes",
+        "where a NUL byte makes a file binary; what git looks at",
+        "workspace_local::bytes_that_are_no_text_are_replaced_and_a_nul_is_told";
+    EDIT_PLACES_SHOWN_MAX: usize = 20, "lines",
+        "line numbers told of a text that occurs too often; more help nobody",
+        "workspace_local::the_places_of_an_ambiguous_text_are_listed_up_to_a_bound";
+    DIFF_TEXT_BYTES_MAX: usize = 256 * 1024, "bytes",
+        "a patch kept with an outcome; a larger one is read from the file",
+        "workspace_local::a_difference_that_is_too_large_is_left_out_and_said_so";
+    IMAGE_SIDE_MAX: u32 = 2_000, "pixels",
+        "the longest side that every model vendor takes",
+        "workspace_local::a_wide_or_heavy_picture_is_shrunk_to_what_models_take";
+    IMAGE_BASE64_BYTES_MAX: usize = 4_718_592, "bytes",
+        "4.5 MiB of base64; vendors refuse pictures over 5",
+        "workspace_local::a_wide_or_heavy_picture_is_shrunk_to_what_models_take";
+    IMAGE_DECODE_SIDE_MAX: u32 = 30_000, "pixels",
+        "a side beyond any screen or scan; more is an attack on the decoder",
+        "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
+    IMAGE_DECODE_BYTES_MAX: u64 = 256 << 20, "bytes",
+        "memory a decoder may take; 64 megapixels",
+        "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
+
+    // sandbox
+    CHILD_TIMEOUT_MS_MAX: u64 = 2_147_483_647, "ms",
+        "what a timer counts on every side of every wire; about 24 days",
+        "sandbox::a_timeout_outside_its_range_is_refused";
+    CHILD_GRACE_MS: u64 = 2_000, "ms",
+        "time to end after the polite signal; builds remove their temporary files in it",
+        "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+    CHILD_SILENCE_MS: u64 = 100, "ms",
+        "silence after the child's end that means no more output; each chunk begins it anew",
+        "sandbox::a_background_child_that_keeps_the_pipe_is_a_survivor";
+    CHILD_OVERTIME_MS: u64 = 5_000, "ms",
+        "longest reading after the child's end when a descendant never falls silent",
+        "sandbox::a_writer_that_never_falls_silent_is_left_after_a_while";
+    CHILD_KILL_ROUND_MS: u64 = 500, "ms",
+        "time for killed processes to be gone before the next look",
+        "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+    CHILD_KILL_ROUNDS_MAX: usize = 32, "rounds",
+        "looks for processes that appear while others are killed",
+        "sandbox::ending_a_scope_kills_everything_in_it";
+    CHILD_CHUNK_BYTES: usize = 64 * 1024, "bytes",
+        "one read of output; a pipe holds as much unless it is enlarged",
+        "sandbox::twenty_megabytes_arrive_whole";
+    CHILD_CHUNKS_PER_WAKE: usize = 16, "chunks",
+        "reads before a wish to stop is looked at again",
+        "sandbox::cancelling_a_running_command_stops_it";
+    CHILD_PIPE_BYTES: usize = 512 * 1024, "bytes",
+        "pipe of a fast writer; half of what an ordinary user may ask for",
+        "sandbox::twenty_megabytes_arrive_whole";
+    CHILD_REST_READS_MAX: usize = 16, "reads",
+        "wakes' worth of chunks read after the end; more than a full pipe",
+        "sandbox::twenty_megabytes_arrive_whole";
+    CHILD_SURVIVORS_LISTED_MAX: usize = 32, "processes",
+        "descendants named in a report; all of them are kept track of",
+        "sandbox::no_more_survivors_are_named_than_a_report_can_bear";
+    CHILD_COMMAND_SHOWN_BYTES_MAX: usize = 200, "bytes",
+        "command line of a descendant in a report",
+        "sandbox::a_long_command_line_is_shortened";
+    CHILD_ENVIRON_READ_BYTES_MAX: u64 = 2 << 20, "bytes",
+        "environment read to find a marker; what the kernel lets a program be given",
+        "sandbox::a_marker_is_found_behind_a_large_environment";
+    CHILD_DRAINED_PIPES_MAX: usize = 64, "pipes",
+        "pipes of survivors a scope reads on; the next one is closed",
+        "sandbox::no_more_pipes_are_drained_than_the_limit";
+    CHILD_DRAIN_PAUSE_MS: u64 = 10, "ms",
+        "pause between reads of what nobody wants; bounds a chatty survivor to a few MB/s",
+        "sandbox::a_survivor_may_go_on_writing";
+
+    // store
+    STORE_QUEUE_BYTES_MAX: usize = 8 << 20, "bytes",
+        "batches that wait for the writer; a caller beyond it waits, so a slow disk holds the runs back",
+        "store::a_full_queue_holds_the_caller_back";
+    STORE_BATCH_BYTES_MAX: usize = 64 << 20, "bytes",
+        "one batch; it takes the whole queue when it is larger than the queue, and is refused beyond this",
+        "store::what_is_too_large_is_refused";
+    STORE_GROUP_BYTES_MAX: usize = 2 << 20, "bytes",
+        "what one commit takes on before it ends, so that nobody waits long for the disk",
+        "store::many_writers_share_commits";
+    STORE_FACT_BYTES_MAX: usize = 4 * 1024, "bytes",
+        "a fact is thin; long texts in it are shortened, as the content holds them whole",
+        "store::a_long_fact_is_made_thin";
+    STORE_PARTS_MAX: usize = 1 << 20, "parts",
+        "parts of one message; the index is the low 20 bits of a part's key",
+        "store::what_is_too_large_is_refused";
+    STORE_LIST_MAX: usize = 200, "sessions",
+        "a page of the list; about 100 KB on the wire",
+        "store::a_list_pages_through_everything_once";
+    STORE_CANDIDATES_MAX: usize = 20, "sessions",
+        "what an ambiguous short form names; more would not help a person",
+        "store::short_forms_resolve_or_name_the_candidates";
+    STORE_FACTS_PAGE_MAX: usize = 1_000, "facts",
+        "facts of one read, at most 4 MiB; a reader asks again from the last one",
+        "store::facts_are_read_in_pages_after_a_cursor";
+    STORE_READS_WAITING_MAX: usize = 64, "reads",
+        "reads that wait or run; further readers wait before they queue",
+        "store::readers_are_few_and_go_home";
+    STORE_READERS_MAX: usize = 2, "threads",
+        "each holds a connection with a cache; two keep a long read from blocking a short one",
+        "store::readers_are_few_and_go_home";
+    STORE_CACHE_KIB_MAX: usize = 1_024, "KiB",
+        "page cache of one connection, as the idle daemon has a budget of 15 MB",
+        "store::pragmas_hold_the_memory_budget";
+    STORE_CHUNK_ROWS_MAX: usize = 1_000, "rows",
+        "rows removed in one transaction, a few milliseconds of the writer's time",
+        "store::deleting_leaves_one_tombstone";
+    STORE_FACTS_KEPT_MAX: u64 = 1_000_000, "facts",
+        "facts kept for readers that come back; about 300 MB",
+        "store::old_facts_go_and_older_cursors_expire";
+    STORE_FACTS_DAYS_MAX: u64 = 30, "days",
+        "how long a reader may stay away and still miss nothing",
+        "store::old_facts_go_and_older_cursors_expire";
+    STORE_WAL_PAGES_MAX: usize = 1_000, "pages",
+        "the log's length at which the writer moves it into the database, 4 MB",
+        "store::the_log_is_moved_into_the_database_as_it_grows";
+
+    // workspace-local: calls, searches, transfers
+    POOL_QUEUE_MAX: usize = 1_024, "tasks",
+        "calls waiting for a thread; beyond it they are refused before they start",
+        "workspace_local::a_full_queue_refuses_before_anything_starts";
+    POOL_FILE_THREADS_MAX: usize = 8, "threads",
+        "threads for file work of one workspace; a disk answers no faster with more",
+        "workspace_local::work_runs_on_a_bounded_number_of_threads_and_close_waits_for_it";
+    POOL_PROGRAM_THREADS_MAX: usize = 64, "threads",
+        "commands that run at once in one workspace; each holds a thread",
+        "workspace_local::long_commands_do_not_hold_up_file_tools";
+    POOL_WAITING_THREADS_MAX: usize = 64, "threads",
+        "threads that wait for a file somebody else changes",
+        "workspace_local::edits_of_one_file_happen_in_the_order_of_the_calls";
+    POOL_IDLE_MS: u64 = 10_000, "ms",
+        "an idle thread ends after it; an idle daemon holds none",
+        "workspace_local::work_runs_on_a_bounded_number_of_threads_and_close_waits_for_it";
+    ARTIFACT_BYTES_MAX: u64 = 256 << 20, "bytes",
+        "one full output; the 100 MB builds print fit twice",
+        "workspace_local::artifacts_are_bounded_each_and_together_and_in_time";
+    ARTIFACTS_BYTES_MAX: u64 = 1 << 30, "bytes",
+        "full outputs of a workspace together; the oldest go first",
+        "workspace_local::artifacts_are_bounded_each_and_together_and_in_time";
+    ARTIFACTS_MAX: usize = 1_000, "files",
+        "full outputs of a workspace; each has an entry in memory",
+        "workspace_local::no_more_artifacts_are_kept_than_a_directory_bears";
+    ARTIFACT_TTL_MS: u64 = 24 * 60 * 60 * 1_000, "ms",
+        "how long a full output is kept; a day's work",
+        "workspace_local::artifacts_are_bounded_each_and_together_and_in_time";
+    TOOL_RESULTS_MAX: usize = 100_000, "results",
+        "the largest limit a search or listing may be given",
+        "workspace_local::arguments_out_of_bounds_are_named";
+    LS_LIMIT_DEFAULT: usize = 500, "entries",
+        "entries of a listing when no limit is given",
+        "workspace_local::ls_lists_in_order_and_marks_what_links_lead_to";
+    FIND_LIMIT_DEFAULT: usize = 1_000, "results",
+        "paths found when no limit is given",
+        "workspace_local::find_sorts_and_says_what_it_left_out";
+    GREP_LIMIT_DEFAULT: usize = 100, "matches",
+        "matches shown when no limit is given",
+        "workspace_local::grep_stops_at_its_limit_in_one_order";
+    GREP_CONTEXT_MAX: usize = 1_000, "lines",
+        "lines around a match; more is a read",
+        "workspace_local::arguments_out_of_bounds_are_named";
+    GREP_LINE_CHARS_MAX: usize = 500, "characters",
+        "a line among matches; minified files would fill the answer",
+        "workspace_local::grep_cuts_long_lines_and_says_so";
+    GREP_HEAP_BYTES_MAX: usize = 16 << 20, "bytes",
+        "memory of a searching thread; a longer line counts as too large",
+        "workspace_local::grep_says_what_it_passed_over";
+    PATTERN_BYTES_MAX: usize = 4 * 1024, "bytes",
+        "a pattern of a search as written; a line of code, many times over",
+        "workspace_local::a_costly_pattern_is_refused_in_few_words";
+    PATTERN_SHOWN_CHARS_MAX: usize = 200, "characters",
+        "how much of a refused pattern is repeated to its writer",
+        "workspace_local::a_costly_pattern_is_refused_in_few_words";
+    PATTERN_DEPTH_MAX: u32 = 100, "levels",
+        "groups within groups of a regular expression; its parser recurses",
+        "workspace_local::a_costly_pattern_is_refused_in_few_words";
+    GREP_REGEX_BYTES_MAX: usize = 4 << 20, "bytes",
+        "a compiled expression, of which a search holds three forms",
+        "workspace_local::a_costly_pattern_is_refused_in_few_words";
+    GREP_DFA_BYTES_MAX: usize = 4 << 20, "bytes",
+        "the states a searching thread remembers; beyond it they are made anew",
+        "workspace_local::costly_searches_side_by_side_hold_little_memory";
+    IMAGE_FILE_BYTES_MAX: u64 = 64 << 20, "bytes",
+        "a picture's file; what cameras write",
+        "workspace_local::a_giant_picture_is_refused_unread";
+    WRITE_BYTES_MAX: usize = 64 << 20, "bytes",
+        "content of one write; more is an upload",
+        "workspace_local::content_beyond_a_call_is_refused";
+    EDIT_FILE_BYTES_MAX: u64 = 64 << 20, "bytes",
+        "a file that is edited; it is held in memory twice",
+        "workspace_local::a_giant_file_is_not_edited";
+    EDITS_MAX: usize = 1_000, "edits",
+        "replacements of one call",
+        "workspace_local::arguments_out_of_bounds_are_named";
+    BASH_TIMEOUT_MS_DEFAULT: u64 = 600_000, "ms",
+        "when a command is ended that was given no timeout; long enough for builds",
+        "workspace_local::a_timeout_keeps_the_output_and_says_so";
+    PROGRESS_PENDING_BYTES_MAX: usize = 256 * 1024, "bytes",
+        "output a watcher has not looked at; the oldest is dropped",
+        "workspace_local::a_watcher_who_does_not_look_costs_a_bounded_memory";
+    PROGRESS_INTERVAL_MS: u64 = 100, "ms",
+        "pause between pieces of progress; faster than eyes",
+        "workspace_local::output_is_told_while_the_command_runs";
+    RECENT_CALLS_MAX: usize = 64, "calls",
+        "changes remembered by their key, so that a repeated one is not done twice",
+        "workspace_local::two_calls_with_one_key_are_one_call";
+    READDIR_ENTRIES_MAX: usize = 50_000, "entries",
+        "entries of a primitive listing; about 5 MB on a wire",
+        "workspace_local::a_listing_beyond_its_bound_is_refused";
+    TRANSFER_PIECE_BYTES: usize = 256 * 1024, "bytes",
+        "a piece of a download; few enough hops, little memory",
+        "workspace_local::downloads_come_in_pieces_with_size_and_hash";
+    TRANSFER_IDLE_MS: u64 = 30_000, "ms",
+        "silence after which an upload is given up, since it holds its file's lane",
+        "workspace_local::a_silent_upload_gives_its_file_free";
+    UPLOAD_BYTES_MAX: u64 = 64 << 30, "bytes",
+        "one upload; a disk image",
+        "workspace_local::uploads_are_checked_before_they_are_published";
+
+    // provider
+    SSE_LINE_BYTES_MAX: usize = 4 << 20, "bytes",
+        "a line of a vendor's stream; the largest known hold a whole encrypted thought",
+        "provider::lines_and_events_are_bounded";
+    SSE_EVENT_BYTES_MAX: usize = 8 << 20, "bytes",
+        "an event of a vendor's stream, its lines together",
+        "provider::lines_and_events_are_bounded";
+    PROVIDER_ANSWER_BYTES_MAX: usize = 64 << 20, "bytes",
+        "one model's answer on the wire; a hundred times the longest that models write",
+        "provider::an_endless_answer_is_cut_off";
+    PROVIDER_ERROR_BYTES_MAX: usize = 64 << 10, "bytes",
+        "the body of a vendor's error; more is a page, not a message",
+        "provider::a_long_error_page_is_read_only_so_far";
+    PROVIDER_ERROR_CHARS_MAX: usize = 300, "characters",
+        "a vendor's words quoted in a failure; a sentence or two",
+        "provider::hints_name_the_key_and_pages_lose_their_tags";
+    PROVIDER_RETRY_WAIT_MS_MAX: u64 = 60_000, "milliseconds",
+        "the longest wait asked by a vendor that is slept; above, a person decides",
+        "provider::a_wait_above_the_cap_is_no_retry";
+    PROVIDER_CONNECT_SECONDS_MAX: u64 = 15, "seconds",
+        "to connect to a vendor; retransmission of a lost first packet included",
+        "provider::a_closed_port_is_told_with_its_address";
+    PROVIDER_HEADER_SECONDS_MAX: u64 = 120, "seconds",
+        "from the request to the first of the answer; local models are loaded meanwhile",
+        "provider::silence_has_limits";
+    PROVIDER_IDLE_SECONDS_MAX: u64 = 300, "seconds",
+        "between two pieces of an answer; models think long without a word",
+        "provider::silence_has_limits";
+    PROVIDER_ERROR_BODY_SECONDS_MAX: u64 = 10, "seconds",
+        "for the body of an error; the status alone says the most",
+        "provider::silence_has_limits";
+    PROVIDER_MODELS_BYTES_MAX: usize = 8 << 20, "bytes",
+        "a list of models; the largest aggregators send about one megabyte",
+        "provider::lists_of_models_are_read_in_every_shape";
+}
