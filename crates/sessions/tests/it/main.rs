@@ -5,6 +5,8 @@ mod answers;
 #[cfg(test)]
 mod disk;
 #[cfg(test)]
+mod leaving;
+#[cfg(test)]
 mod mend;
 #[cfg(test)]
 mod rig;
