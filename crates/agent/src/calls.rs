@@ -2,6 +2,7 @@
 //! each one ends. Approvals were decided before; a call that gets here may run.
 
 use std::{
+    borrow::Borrow,
     collections::VecDeque,
     future::pending,
     sync::{
@@ -26,42 +27,55 @@ use vocab::{
 use workspace::call::{CallContext, Progress};
 
 use crate::{
+    ahead::Begun,
     close::ended_fact,
     journal::{Entry, Pulse},
+    outlook::Outlook,
     parts::next_ordinal,
     prompt::bounded,
     toolbelt::{Asked, Kit},
-    transcript::Transcript,
     turn::Loop,
 };
 
 type Running = FuturesUnordered<BoxFuture<'static, (usize, Outcome)>>;
 
 impl Loop {
-    /// Runs these calls to their ends. When the run is aborted no further call begins, and those that
-    /// do not end in time are left as started, for the end of the run to close.
-    pub(crate) async fn run_calls(&self, kit: &Kit, batch: Vec<usize>) -> Result<(), Failure> {
-        let asked = self.asked(&batch);
-        let window = if sequential(kit, &asked) { 1 } else { CALLS_AT_ONCE_MAX };
+    /// Runs these calls to their ends; the first `started` of them are stored as started already. When
+    /// the run is aborted no further call begins, and those that do not end in time are left as started,
+    /// for the end of the run to close.
+    pub(crate) async fn run_calls(
+        &self,
+        kit: &Kit,
+        batch: Vec<usize>,
+        started: usize,
+    ) -> Result<Begun, Failure> {
+        let window = window(kit, self.pen.transcript().parts(), &batch);
         let cancel = self.cancel.child_token();
         let _dropped = cancel.clone().drop_guard();
-        let mut waiting: VecDeque<(usize, Asked)> = asked.into();
+        let mut waiting: VecDeque<(usize, Asked)> = self.asked(&batch).into();
+        let mut starting: Vec<_> = waiting.drain(..started.min(waiting.len())).collect();
         let mut running = Running::new();
         let mut ended: Vec<(usize, Outcome)> = Vec::new();
         let mut give_up: Option<Instant> = None;
         loop {
-            let room = if cancel.is_cancelled() { 0 } else { window - running.len() };
-            let starting: Vec<_> = waiting.drain(..room.min(waiting.len())).collect();
-            if !ended.is_empty() || !starting.is_empty() {
-                let begins: Vec<usize> = starting.iter().map(|(idx, _)| *idx).collect();
-                let ends = std::mem::take(&mut ended);
-                self.pen.write(|transcript| Ok(entry(transcript, ends, &begins))).await?;
-            }
-            for (idx, asked) in starting {
+            for (idx, asked) in starting.drain(..) {
                 running.push(self.begin_call(kit, idx, asked, &cancel));
             }
-            if running.is_empty() {
-                return Ok(());
+            let room = window.saturating_sub(running.len());
+            let room = if cancel.is_cancelled() { 0 } else { room.min(waiting.len()) };
+            starting.extend(waiting.drain(..room));
+            let over = running.is_empty() && starting.is_empty();
+            if !ended.is_empty() || !starting.is_empty() {
+                let ends = std::mem::take(&mut ended);
+                let begins = starting.iter().map(|(idx, _)| *idx).collect();
+                let begun = self.store_calls(ends, begins, over).await?;
+                if over {
+                    return Ok(begun);
+                }
+                continue;
+            }
+            if over {
+                return Ok(Begun::Nothing);
             }
             tokio::select! {
                 biased;
@@ -69,12 +83,32 @@ impl Loop {
                 () = cancelled_first(&cancel, give_up.is_some()) => {
                     give_up = Some(Instant::now() + Duration::from_millis(ABORT_WAIT_MS));
                 }
-                () = until(give_up) => return Ok(()),
+                () = until(give_up) => return Ok(Begun::Nothing),
             }
             while let Some(Some(end)) = running.next().now_or_never() {
                 ended.push(end);
             }
         }
+    }
+
+    /// Stores ends and beginnings of calls, and with the last end of all what it begins.
+    async fn store_calls(
+        &self,
+        ends: Vec<(usize, Outcome)>,
+        begins: Vec<usize>,
+        over: bool,
+    ) -> Result<Begun, Failure> {
+        let mut begun = Begun::Nothing;
+        self.pen
+            .write(|transcript| {
+                let mut entry = entry(&Outlook::now(transcript), ends, &begins);
+                if over {
+                    (entry, begun) = self.with_next(transcript, entry);
+                }
+                Ok(entry)
+            })
+            .await?;
+        Ok(begun)
     }
 
     fn asked(&self, batch: &[usize]) -> Vec<(usize, Asked)> {
@@ -145,39 +179,40 @@ fn tell_end(outcome: &Outcome, begun: Instant) {
     tracing::info!(effect = %outcome.effect(), code, duration_ms, "a call ended");
 }
 
-/// Tells whether any of the tools wants its batch to run one call after another.
-fn sequential(kit: &Kit, asked: &[(usize, Asked)]) -> bool {
-    asked.iter().any(|(_, asked)| {
-        kit.find(&asked.tool).is_some_and(|tool| tool.spec.execution == Execution::Sequential)
-    })
+/// Returns how many of these calls may run at once: one, if any of their tools wants it so.
+pub(crate) fn window<P: Borrow<Part>>(kit: &Kit, parts: &[P], batch: &[usize]) -> usize {
+    let sequential = |idx: &usize| match parts.get(*idx).map(Borrow::borrow) {
+        Some(Part::Call { tool, .. }) => {
+            kit.find(tool).is_some_and(|tool| tool.spec.execution == Execution::Sequential)
+        }
+        _ => false,
+    };
+    if batch.iter().any(sequential) { 1 } else { CALLS_AT_ONCE_MAX }
 }
 
 /// Returns the entry that stores these ends, in the order they came, and then these beginnings.
-pub(crate) fn entry(
-    transcript: &Transcript,
-    ends: Vec<(usize, Outcome)>,
-    begins: &[usize],
-) -> Entry {
+pub(crate) fn entry(outlook: &Outlook<'_>, ends: Vec<(usize, Outcome)>, begins: &[usize]) -> Entry {
     let mut entry = Entry::default();
-    let mut ordinal = next_ordinal(transcript.parts());
+    let mut ordinal = next_ordinal(&outlook.parts);
     for (idx, outcome) in ends {
-        let Some((part, call)) =
-            changed(transcript, idx, |_| CallState::Ended { outcome: outcome.clone(), ordinal })
-        else {
+        let Some((part, call)) = changed(&outlook.parts, idx, |_| CallState::Ended {
+            outcome: outcome.clone(),
+            ordinal,
+        }) else {
             continue;
         };
         ordinal = ordinal.saturating_add(1);
-        entry.facts.push(ended_fact(&transcript.run, &call, &outcome));
+        entry.facts.push(ended_fact(outlook.run, &call, &outcome));
         let block = if let Part::Call { block, .. } = &part { block.clone() } else { None };
         entry.chunks.push(Chunk::Output { call, block, outcome });
         entry.parts.push((idx, part));
     }
     for idx in begins {
-        let Some((part, call)) = changed(transcript, *idx, |_| CallState::Started) else {
+        let Some((part, call)) = changed(&outlook.parts, *idx, |_| CallState::Started) else {
             continue;
         };
         if let Part::Call { tool, .. } = &part {
-            let (run, tool) = (transcript.run.id.clone(), tool.clone());
+            let (run, tool) = (outlook.run.id.clone(), tool.clone());
             entry.facts.push(RunFact::CallStarted { run, call, tool });
         }
         entry.parts.push((*idx, part));
@@ -186,12 +221,12 @@ pub(crate) fn entry(
 }
 
 /// Returns a call with another state, and its id.
-pub(crate) fn changed(
-    transcript: &Transcript,
+pub(crate) fn changed<P: Borrow<Part>>(
+    parts: &[P],
     idx: usize,
     to: impl FnOnce(&CallState) -> CallState,
 ) -> Option<(Part, vocab::ids::CallId)> {
-    let mut part = transcript.parts().get(idx)?.clone();
+    let mut part = parts.get(idx)?.borrow().clone();
     let Part::Call { state, call, .. } = &mut part else { return None };
     *state = to(state);
     let call = call.clone();

@@ -49,6 +49,24 @@ impl Default for Entry {
     }
 }
 
+impl Entry {
+    /// Adds what is to be stored together with this entry, and told after it.
+    #[must_use]
+    pub fn and(mut self, then: Self) -> Self {
+        for (idx, part) in then.parts {
+            match self.parts.iter_mut().find(|(known, _)| *known == idx) {
+                Some((_, known)) => *known = part,
+                None => self.parts.push((idx, part)),
+            }
+        }
+        self.state = then.state.or(self.state);
+        self.facts.extend(then.facts);
+        self.chunks.extend(then.chunks);
+        self.durability = self.durability.max(then.durability);
+        self
+    }
+}
+
 /// Something told at once. A pulse may be lost; what matters of it is stored later.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pulse {

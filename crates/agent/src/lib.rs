@@ -5,6 +5,7 @@
 //! no socket, no environment and no SQL: it speaks to three seams, a provider, a source of tools and a
 //! journal.
 
+mod ahead;
 pub mod answer;
 pub mod approve;
 mod calls;
@@ -14,6 +15,7 @@ mod draft;
 pub mod journal;
 mod model;
 pub mod next;
+mod outlook;
 mod parts;
 pub mod pen;
 pub mod prompt;

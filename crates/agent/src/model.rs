@@ -19,8 +19,10 @@ use vocab::{
 };
 
 use crate::{
+    ahead::Begun,
     draft::Draft,
     journal::{Durability, Entry, Pulse},
+    outlook::Outlook,
     parts::{beginning, in_step},
     prompt,
     turn::Loop,
@@ -29,8 +31,8 @@ use crate::{
 /// How a model call went.
 #[derive(Debug)]
 pub(crate) enum Called {
-    /// The model spoke to its end, and that is stored.
-    Done,
+    /// The model spoke to its end, and that is stored, with what it began.
+    Done(Begun),
     /// It broke off: what is left to store, and how the run ends.
     Broken(Box<Entry>, RunEnd),
 }
@@ -60,9 +62,11 @@ impl Call {
 }
 
 impl Loop {
-    /// Asks the model once and stores what it says.
-    pub(crate) async fn call_model(&self) -> Result<Called, Failure> {
-        self.pen.write(|transcript| Ok(begin(transcript))).await?;
+    /// Asks the model once and stores what it says. The call may be stored as begun already.
+    pub(crate) async fn call_model(&self, begun: bool) -> Result<Called, Failure> {
+        if !begun {
+            self.pen.write(|transcript| Ok(begin(&Outlook::now(transcript)))).await?;
+        }
         let transcript = self.pen.transcript();
         let parts = transcript.parts();
         let mut call = Call {
@@ -79,8 +83,7 @@ impl Loop {
             drop(transcript);
             let failed = match self.listen(&mut call.draft, prompt).await? {
                 Heard::Done(stop) => {
-                    self.store_answer(call, stop).await?;
-                    return Ok(Called::Done);
+                    return Ok(Called::Done(self.store_answer(call, stop).await?));
                 }
                 Heard::Aborted => return Ok(self.broken(call, RunEnd::Aborted)),
                 Heard::Failed(failed) => failed,
@@ -153,7 +156,7 @@ impl Loop {
         self.pen.write(|_| Ok(Entry { parts, ..Entry::default() })).await
     }
 
-    async fn store_answer(&self, mut call: Call, stop: StopReason) -> Result<(), Failure> {
+    async fn store_answer(&self, mut call: Call, stop: StopReason) -> Result<Begun, Failure> {
         let now = Instant::now();
         if let Some(chunk) = call.draft.end_open_call(now) {
             self.pen.pulse(Pulse::Chunk(chunk));
@@ -163,16 +166,21 @@ impl Loop {
         }
         let mut parts = vec![call.step_part(Some(stop))];
         parts.extend(call.draft.take_unsaved());
+        let mut begun = Begun::Nothing;
         self.pen
             .write(|transcript| {
-                Ok(Entry {
+                let entry = Entry {
                     parts,
                     facts: vec![RunFact::StepEnded { run: transcript.run.id.clone() }],
                     durability: Durability::Process,
                     ..Entry::default()
-                })
+                };
+                let (entry, next) = self.with_next(transcript, entry);
+                begun = next;
+                Ok(entry)
             })
-            .await
+            .await?;
+        Ok(begun)
     }
 
     /// Returns what a broken answer leaves to store; text that is open is closed with the run.
@@ -233,14 +241,14 @@ impl Loop {
 }
 
 /// Returns the entry with which a model call begins.
-fn begin(transcript: &crate::transcript::Transcript) -> Entry {
-    let parts = transcript.parts();
+pub(crate) fn begin(outlook: &Outlook<'_>) -> Entry {
+    let parts = outlook.parts.as_slice();
     let mut chunks = Vec::new();
     if in_step(parts) {
         chunks.push(Chunk::StepEnd);
     }
     chunks.push(Chunk::StepStart);
-    let step = Part::Step { model: transcript.run.model.clone(), usage: None, stop: None };
+    let step = Part::Step { model: outlook.run.model.clone(), usage: None, stop: None };
     Entry { parts: vec![(parts.len(), step)], chunks, ..Entry::default() }
 }
 

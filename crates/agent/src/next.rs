@@ -11,6 +11,7 @@ use vocab::{
 use crate::{
     approve::{Approval, approve},
     check,
+    outlook::Outlook,
     parts::{last_step, steps},
     toolbelt::Kit,
     transcript::Transcript,
@@ -58,8 +59,14 @@ pub enum Step {
 /// Decides what a run does next.
 #[must_use]
 pub fn next(transcript: &Transcript, rules: &Rules<'_>) -> Step {
-    match &transcript.run.state {
-        RunState::Running => working(transcript, rules),
+    look(&Outlook::now(transcript), rules)
+}
+
+/// Decides what the run does next once the entry of an outlook is stored.
+#[must_use]
+pub(crate) fn look(outlook: &Outlook<'_>, rules: &Rules<'_>) -> Step {
+    match outlook.state {
+        RunState::Running => working(outlook, rules),
         RunState::Ended(_) => Step::Rest,
         RunState::Parked { blocks } => {
             let open = || blocks.iter().filter(|block| block.answer.is_none());
@@ -76,19 +83,19 @@ pub fn next(transcript: &Transcript, rules: &Rules<'_>) -> Step {
     }
 }
 
-fn working(transcript: &Transcript, rules: &Rules<'_>) -> Step {
-    let parts = transcript.parts();
-    let Some(last) = last_step(parts) else { return go_on(transcript, rules) };
+fn working(outlook: &Outlook<'_>, rules: &Rules<'_>) -> Step {
+    let parts = outlook.parts.as_slice();
+    let Some(last) = last_step(parts) else { return go_on(outlook, rules) };
     // A step that has no end and that nobody is writing was broken off by the death of its writer.
     let Some(stop) = last.stop else { return Step::End(RunEnd::Interrupted) };
     // So was a call that has begun and that nobody is running.
-    let begun = |part: &Part| matches!(part, Part::Call { state: CallState::Started, .. });
+    let begun = |part: &&Part| matches!(part, Part::Call { state: CallState::Started, .. });
     if parts.iter().any(begun) {
         return Step::End(RunEnd::Interrupted);
     }
     let mut batch = Batch::default();
-    for (idx, part) in parts.iter().enumerate().skip(last.at) {
-        batch.look(transcript, rules, stop, (idx, part));
+    for (idx, part) in parts.iter().copied().enumerate().skip(last.at) {
+        batch.look(outlook, rules, stop, (idx, part));
     }
     if !batch.refuse.is_empty() || !batch.ask.is_empty() {
         return Step::Settle { refuse: batch.refuse, ask: batch.ask };
@@ -101,8 +108,8 @@ fn working(transcript: &Transcript, rules: &Rules<'_>) -> Step {
     }
     let steered = parts.iter().skip(last.at).any(|part| matches!(part, Part::Steer { .. }));
     let may_go_on = steps(parts) < rules.steps_max;
-    if batch.called || steered || (may_go_on && !transcript.steering().is_empty()) {
-        return go_on(transcript, rules);
+    if batch.called || steered || (may_go_on && !outlook.steering().is_empty()) {
+        return go_on(outlook, rules);
     }
     Step::End(RunEnd::Finished)
 }
@@ -120,7 +127,7 @@ struct Batch {
 impl Batch {
     fn look(
         &mut self,
-        transcript: &Transcript,
+        outlook: &Outlook<'_>,
         rules: &Rules<'_>,
         stop: StopReason,
         (idx, part): (usize, &Part),
@@ -139,7 +146,7 @@ impl Batch {
         match check::sound(rules.kit, stop, tool, input) {
             Err(failure) => self.refuse.push((idx, failure)),
             Ok(_) if asked_already => self.run.push(idx),
-            Ok(tool) => match approve(&transcript.run, tool.spec.name, tool.spec.reach) {
+            Ok(tool) => match approve(outlook.run, tool.spec.name, tool.spec.reach) {
                 Approval::Allow => self.run.push(idx),
                 Approval::Ask => self.ask.push(idx),
                 Approval::Refuse(failure) => self.refuse.push((idx, failure)),
@@ -149,10 +156,10 @@ impl Batch {
 }
 
 /// Goes on with what the user said meanwhile, then with the model, up to the limit of steps.
-fn go_on(transcript: &Transcript, rules: &Rules<'_>) -> Step {
-    if steps(transcript.parts()) >= rules.steps_max {
+fn go_on(outlook: &Outlook<'_>, rules: &Rules<'_>) -> Step {
+    if steps(&outlook.parts) >= rules.steps_max {
         return Step::End(RunEnd::StepLimit { steps_max: rules.steps_max });
     }
-    let steering = transcript.steering();
+    let steering = outlook.steering();
     if steering.is_empty() { Step::CallModel } else { Step::TakeSteering(steering) }
 }

@@ -1,6 +1,8 @@
 //! What several steps ask of the parts of a run's message, and the one way in which stored parts take
 //! their places.
 
+use std::borrow::Borrow;
+
 use vocab::message::{CallState, Part, StopReason, Usage};
 
 /// The last model call of a message.
@@ -23,24 +25,26 @@ pub(crate) fn put(parts: &mut Vec<Part>, changed: &[(usize, Part)]) {
 }
 
 /// Finds the last model call.
-pub(crate) fn last_step(parts: &[Part]) -> Option<LastStep> {
+pub(crate) fn last_step<P: Borrow<Part>>(parts: &[P]) -> Option<LastStep> {
     parts.iter().enumerate().rev().find_map(|(at, part)| {
-        if let Part::Step { stop, .. } = part { Some(LastStep { at, stop: *stop }) } else { None }
+        let Part::Step { stop, .. } = part.borrow() else { return None };
+        Some(LastStep { at, stop: *stop })
     })
 }
 
 /// Tells whether a model call was begun that readers have not been told the end of.
-pub(crate) fn in_step(parts: &[Part]) -> bool {
+pub(crate) fn in_step<P: Borrow<Part>>(parts: &[P]) -> bool {
     parts
         .iter()
+        .map(Borrow::borrow)
         .rev()
         .find(|part| matches!(part, Part::Step { .. } | Part::Steer { .. }))
         .is_some_and(|part| matches!(part, Part::Step { .. }))
 }
 
 /// Counts the model calls.
-pub(crate) fn steps(parts: &[Part]) -> u32 {
-    let count = parts.iter().filter(|part| matches!(part, Part::Step { .. })).count();
+pub(crate) fn steps<P: Borrow<Part>>(parts: &[P]) -> u32 {
+    let count = parts.iter().filter(|part| matches!((*part).borrow(), Part::Step { .. })).count();
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
@@ -56,8 +60,8 @@ pub(crate) fn usage(parts: &[Part]) -> Usage {
 }
 
 /// Returns the place that the next ended call takes.
-pub(crate) fn next_ordinal(parts: &[Part]) -> u32 {
-    let taken = parts.iter().filter_map(|part| match part {
+pub(crate) fn next_ordinal<P: Borrow<Part>>(parts: &[P]) -> u32 {
+    let taken = parts.iter().filter_map(|part| match part.borrow() {
         Part::Call { state: CallState::Ended { ordinal, .. }, .. } => Some(*ordinal),
         Part::Call { .. }
         | Part::Step { .. }

@@ -1,8 +1,8 @@
 //! The stored transcript of a session, as one run sees it.
 
 use vocab::{
-    ids::{MessageId, SessionId},
-    message::{Message, Part, Role, Run},
+    ids::SessionId,
+    message::{Message, Part, Run},
 };
 
 use crate::{journal::Entry, parts::put};
@@ -34,19 +34,6 @@ impl Transcript {
         if let Some(state) = &entry.state {
             self.run.state = state.clone();
         }
-    }
-
-    /// Returns the user messages that came while the run worked and that it has not taken up yet.
-    #[must_use]
-    pub fn steering(&self) -> Vec<MessageId> {
-        let taken = |id: &MessageId| {
-            self.parts().iter().any(|part| matches!(part, Part::Steer { message } if message == id))
-        };
-        self.messages
-            .iter()
-            .filter(|m| m.role == Role::User && m.id > self.run.message && !taken(&m.id))
-            .map(|m| m.id.clone())
-            .collect()
     }
 
     fn own(&self) -> Option<&Message> {

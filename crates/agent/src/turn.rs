@@ -1,6 +1,6 @@
 //! The driver: look at the transcript, do the one next thing, store it, look again.
 //!
-//! It decides nothing; `next` does. It keeps nothing between two steps.
+//! It decides nothing; `next` does. Between two steps it keeps what the last entry began, if any.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -20,12 +20,14 @@ use vocab::{
 use workspace::call::Envelope;
 
 use crate::{
+    ahead::Begun,
     answer,
     calls::{self, changed},
     close::{LastNote, close_with},
     journal::{Durability, Entry},
     model::Called,
     next::{Rules, Step, next},
+    outlook::Outlook,
     parts::{beginning, in_step, last_step, usage},
     pen::Pen,
     toolbelt::{Kit, Toolbelt},
@@ -125,28 +127,23 @@ pub fn drive(work: Loop) -> BoxFuture<'static, RunState> {
 
 impl Loop {
     async fn turn(&self) -> Result<RunState, Failure> {
+        let mut begun = Begun::Nothing;
         loop {
             let kit = self.tools.kit();
-            let step = {
-                let transcript = self.pen.transcript();
-                let over = matches!(transcript.run.state, RunState::Ended(_));
-                if self.cancel.is_cancelled() && !over {
-                    Step::End(RunEnd::Aborted)
-                } else {
-                    let steps_max = self.settings.steps_max;
-                    let now = self.clock.now().as_millis();
-                    next(&transcript, &Rules { kit: &kit, steps_max, now })
-                }
+            let (step, started) = match std::mem::take(&mut begun) {
+                Begun::Nothing => (self.next(&kit), 0),
+                Begun::Model => (Step::CallModel, 1),
+                Begun::Calls { batch, started } => (Step::RunCalls(batch), started),
             };
             match step {
-                Step::CallModel => match self.call_model().await? {
-                    Called::Done => {}
+                Step::CallModel => match self.call_model(started > 0).await? {
+                    Called::Done(next) => begun = next,
                     Called::Broken(tail, end) => self.end(*tail, end).await?,
                 },
                 Step::Settle { refuse, ask } => {
                     self.pen.write(|transcript| Ok(settle(transcript, refuse, &ask))).await?;
                 }
-                Step::RunCalls(batch) => self.run_calls(&kit, batch).await?,
+                Step::RunCalls(batch) => begun = self.run_calls(&kit, batch, started).await?,
                 Step::Park => {
                     let now = self.clock.now().as_millis();
                     let within = self.settings.answer_within;
@@ -166,6 +163,16 @@ impl Loop {
                 Step::Rest => return Ok(self.pen.transcript().run.state.clone()),
             }
         }
+    }
+
+    fn next(&self, kit: &Kit) -> Step {
+        let transcript = self.pen.transcript();
+        let over = matches!(transcript.run.state, RunState::Ended(_));
+        if self.cancel.is_cancelled() && !over {
+            return Step::End(RunEnd::Aborted);
+        }
+        let now = self.clock.now().as_millis();
+        next(&transcript, &Rules { kit, steps_max: self.settings.steps_max, now })
     }
 
     /// Ends the run: first what it left running, then what is open, in one entry.
@@ -210,7 +217,8 @@ impl Loop {
 fn settle(transcript: &Transcript, refuse: Vec<(usize, Failure)>, ask: &[usize]) -> Entry {
     let mut asked = Entry::default();
     for idx in ask {
-        let Some((mut part, call)) = changed(transcript, *idx, |_| CallState::Blocked) else {
+        let Some((mut part, call)) = changed(transcript.parts(), *idx, |_| CallState::Blocked)
+        else {
             continue;
         };
         let id = BlockId::generate();
@@ -223,7 +231,7 @@ fn settle(transcript: &Transcript, refuse: Vec<(usize, Failure)>, ask: &[usize])
         asked.parts.push((*idx, part));
     }
     let ends = refuse.into_iter().map(|(idx, failure)| (idx, Outcome::failed(failure))).collect();
-    let ended = calls::entry(transcript, ends, &[]);
+    let ended = calls::entry(&Outlook::now(transcript), ends, &[]);
     asked.parts.extend(ended.parts);
     asked.facts.extend(ended.facts);
     asked.chunks.extend(ended.chunks);

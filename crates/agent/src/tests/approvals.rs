@@ -83,8 +83,7 @@ async fn a_question_parks_the_run_and_its_answers_go_on() {
             "+P 2=c2:approved parked ! answered(true) > finish",
             "+ running ! run_resumed",
             "+ 2=c2:started ! c2 started",
-            "+ 2=c2:ok#2 ! c2 ended > output c2",
-            "+ 4=step > step_end, step_start",
+            "+ 2=c2:ok#2 4=step ! c2 ended > output c2, step_end, step_start",
             "+ 4=step(stop) 5=\"done\". ! step_ended",
             "+P finished ! run_ended > step_end, finish",
         ]

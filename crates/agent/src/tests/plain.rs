@@ -54,27 +54,21 @@ async fn thinking_words_and_three_calls_in_a_row() {
         ~ input_start c1
         ~ "{\"path\":\"a\"}"
         ~ input_done c1
-        + 0=step(tools) 1=think "hm". 2=c1:requested ! step_ended
-        + 2=c1:started ! c1 started
-        + 2=c1:ok#0 ! c1 ended > output c1
-        + 3=step > step_end, step_start
+        + 0=step(tools) 1=think "hm". 2=c1:started ! step_ended, c1 started
+        + 2=c1:ok#0 3=step ! c1 ended > output c1, step_end, step_start
         ~ input_start c1_2
         ~ "{\"path\":\"a\"}"
         ~ input_done c1_2
-        + 3=step(tools) 4=c1_2:requested ! step_ended
-        + 4=c1_2:started ! c1_2 started
-        + 4=c1_2:ok#1 ! c1_2 ended > output c1_2
-        + 5=step > step_end, step_start
+        + 3=step(tools) 4=c1_2:started ! step_ended, c1_2 started
+        + 4=c1_2:ok#1 5=step ! c1_2 ended > output c1_2, step_end, step_start
         ~ text_start 6
         ~ "so"
         ~ text_end 6
         ~ input_start c1_3
         ~ "{\"path\":\"a\"}"
         ~ input_done c1_3
-        + 5=step(tools) 6="so". 7=c1_3:requested ! step_ended
-        + 7=c1_3:started ! c1_3 started
-        + 7=c1_3:ok#2 ! c1_3 ended > output c1_3
-        + 8=step > step_end, step_start
+        + 5=step(tools) 6="so". 7=c1_3:started ! step_ended, c1_3 started
+        + 7=c1_3:ok#2 8=step ! c1_3 ended > output c1_3, step_end, step_start
         ~ text_start 9
         ~ "done"
         ~ text_end 9
@@ -111,8 +105,7 @@ async fn what_the_user_says_meanwhile_comes_in_between_two_steps() {
         rig.stored(),
         [
             "+ 0=step > step_start",
-            "+ 0=step(tools) 1=c1:requested 2=c2:requested ! step_ended",
-            "+ 1=c1:started 2=c2:started ! c1 started, c2 started",
+            "+ 0=step(tools) 1=c1:started 2=c2:started ! step_ended, c1 started, c2 started",
             "+ 1=c1:ok#0 2=c2:ok#1 ! c1 ended, c2 ended > output c1, output c2",
             "+ 3=steer > step_end, steer",
             "+ 4=step > step_start",
