@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use provider::prompt::{AssistantPart, Prompt, PromptMessage, PromptTool};
+use provider::prompt::{AssistantPart, Prompt, PromptMessage};
 use serde_json::{Map, Value};
 use vocab::{
     ids::{CallId, MessageId},
@@ -19,16 +19,11 @@ use crate::{parts::beginning, toolbelt::Kit, transcript::Transcript, turn::Setti
 /// Assembles the next request of a run.
 #[must_use]
 pub fn assemble(transcript: &Transcript, kit: &Kit, settings: &Settings) -> Prompt {
-    let tool = |tool: &crate::toolbelt::Tool| PromptTool {
-        name: tool.spec.name.to_owned(),
-        description: tool.spec.description.to_owned(),
-        parameters: tool.parameters.clone(),
-    };
     Prompt {
         model: transcript.run.model.clone(),
         system: settings.system.clone(),
         messages: conversation(transcript, settings.images),
-        tools: kit.tools().iter().map(tool).collect(),
+        tools: kit.told(),
         output_tokens_max: settings.output_tokens_max,
         cache_key: transcript.session.to_string(),
     }

@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
+use provider::prompt::PromptTool;
 use serde_json::Value;
 use vocab::{
     ids::{CallId, RunId},
@@ -36,12 +37,13 @@ pub struct Tool {
 #[derive(Debug, Clone, Default)]
 pub struct Kit {
     tools: Vec<Tool>,
+    told: Arc<[PromptTool]>,
     generations: Vec<u64>,
 }
 
 impl Kit {
     fn of(catalogs: &[Arc<Catalog>], generations: Vec<u64>) -> Self {
-        let mut kit = Self { tools: Vec::new(), generations };
+        let mut kit = Self { generations, ..Self::default() };
         let all = catalogs.iter().enumerate().flat_map(|(source, catalog)| {
             catalog.tools().iter().map(move |spec| (source, catalog.generation, spec))
         });
@@ -57,7 +59,19 @@ impl Kit {
                 source,
             });
         }
+        let told = |tool: &Tool| PromptTool {
+            name: tool.spec.name.to_owned(),
+            description: tool.spec.description.to_owned(),
+            parameters: tool.parameters.clone(),
+        };
+        kit.told = kit.tools.iter().map(told).collect();
         kit
+    }
+
+    /// Returns the tools as models are told of them: the same for every prompt of one look.
+    #[must_use]
+    pub fn told(&self) -> Arc<[PromptTool]> {
+        self.told.clone()
     }
 
     /// Returns the tools, in the order in which models are told of them.

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 
@@ -39,7 +38,7 @@ impl Provider for Anthropic {
             images: model.is_none_or(|model| model.images),
             thinking_budget: model.and_then(|model| model.thinking_budget),
         };
-        let body = Bytes::from(encode(&prompt, &setup).to_string());
+        let body = encode(&prompt, &setup).bytes();
         exchange::stream(
             self.peer.clone(),
             body,

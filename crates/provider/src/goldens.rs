@@ -16,11 +16,12 @@ pub(crate) fn prompt(messages: Vec<PromptMessage>) -> Prompt {
         model: model(),
         system: "be brief".into(),
         messages,
-        tools: vec![PromptTool {
+        tools: [PromptTool {
             name: "bash".into(),
             description: "runs".into(),
             parameters: json!({ "type": "object" }),
-        }],
+        }]
+        .into(),
         output_tokens_max: 100,
         cache_key: "ses".into(),
     }

@@ -22,6 +22,7 @@ mod client;
 mod exchange;
 #[cfg(test)]
 mod goldens;
+mod json;
 mod openai_chat;
 mod refusal;
 mod transcript;

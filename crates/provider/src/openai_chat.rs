@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 
@@ -38,7 +37,7 @@ impl Provider for OpenAiChat {
             images: model.is_none_or(|model| model.images),
             reasoning_effort: model.and_then(|model| model.reasoning_effort.as_deref()),
         };
-        let body = Bytes::from(encode(&prompt, &setup).to_string());
+        let body = encode(&prompt, &setup).bytes();
         exchange::stream(
             self.peer.clone(),
             body,

@@ -1,5 +1,7 @@
 //! What a model is asked: system text, messages, tools, bounds.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use vocab::{
     ids::CallId,
@@ -17,7 +19,7 @@ pub struct Prompt {
     /// The conversation, user first.
     pub messages: Vec<PromptMessage>,
     /// The tools it may call.
-    pub tools: Vec<PromptTool>,
+    pub tools: Arc<[PromptTool]>,
     /// The most output tokens.
     pub output_tokens_max: u32,
     /// The session, for the provider's cache routing.

@@ -16,6 +16,10 @@ use crate::{
 
 const SETUP: Setup = Setup { images: true, thinking_budget: None };
 
+fn sent(prompt: &Prompt, setup: &Setup) -> Value {
+    serde_json::from_slice(&encode(prompt, setup).bytes()).unwrap()
+}
+
 fn check(events: &[Value], expected: &str) {
     goldens::check(|| Box::new(Decoder::new("acme")), events, false, expected);
 }
@@ -46,7 +50,7 @@ fn ending(reason: &str) -> [Value; 2] {
 fn a_request_marks_what_the_cache_should_keep() {
     let mark = json!({ "type": "ephemeral" });
     assert_eq!(
-        encode(&prompt(vec![user("hi")]), &SETUP),
+        sent(&prompt(vec![user("hi")]), &SETUP),
         json!({
             "model": "m", "max_tokens": 100, "stream": true,
             "system": [{ "type": "text", "text": "be brief", "cache_control": mark }],
@@ -57,7 +61,7 @@ fn a_request_marks_what_the_cache_should_keep() {
         })
     );
     let thinking = Setup { images: true, thinking_budget: Some(10) };
-    let body = encode(&prompt(vec![user("hi")]), &thinking);
+    let body = sent(&prompt(vec![user("hi")]), &thinking);
     assert_eq!(body["thinking"], json!({ "type": "enabled", "budget_tokens": 1_024 }));
     assert_eq!(body["max_tokens"], 1_124);
 }
@@ -86,7 +90,7 @@ fn a_conversation_becomes_messages() {
     let image = json!({ "type": "image",
         "source": { "type": "base64", "media_type": "image/png", "data": "AA==" } });
     assert_eq!(
-        encode(&conversation, &SETUP)["messages"],
+        sent(&conversation, &SETUP)["messages"],
         json!([
             { "role": "user", "content": [{ "type": "text", "text": "look" }] },
             { "role": "assistant", "content": [

@@ -2,17 +2,23 @@
 //!
 //! Results carry text only on this wire; their pictures follow in a user message of their own.
 
-use serde_json::{Map, Value, json};
+use std::{borrow::Cow, sync::LazyLock};
+
 use vocab::outcome::Content;
 
 use super::decode::REASONING_FIELDS;
 use crate::{
-    prompt::Prompt,
+    json::{Fields, Json},
+    prompt::{Prompt, PromptTool},
     transcript::{self, Answer, Piece, Turn},
 };
 
 /// The longest id of a call that OpenAI takes.
 const CALL_ID_CHARS: usize = 40;
+
+/// What stands before the pictures of results.
+static LEAD: LazyLock<Content> =
+    LazyLock::new(|| Content::text("The pictures of the results above, in order:"));
 
 /// What depends on the server and the model.
 pub(crate) struct Setup<'a> {
@@ -23,120 +29,144 @@ pub(crate) struct Setup<'a> {
     pub(crate) reasoning_effort: Option<&'a str>,
 }
 
-pub(crate) fn encode(prompt: &Prompt, setup: &Setup<'_>) -> Value {
+pub(crate) fn encode<'a>(prompt: &'a Prompt, setup: &Setup<'a>) -> Json<'a> {
     let mut messages = Vec::new();
     if !prompt.system.trim().is_empty() {
-        messages.push(json!({ "role": "system", "content": prompt.system }));
+        messages.push(message("system", &prompt.system));
     }
     for turn in transcript::turns(prompt, CALL_ID_CHARS) {
         match turn {
-            Turn::User(blocks) => {
-                messages.push(json!({ "role": "user", "content": content(setup, &blocks) }));
-            }
-            Turn::Assistant(pieces) => messages.push(assistant(&pieces)),
-            Turn::Results(answers) => results(setup, &answers, &mut messages),
+            Turn::User(blocks) => messages.push(message("user", content(setup, &blocks))),
+            Turn::Assistant(pieces) => messages.push(assistant(pieces)),
+            Turn::Results(answers) => results(setup, answers, &mut messages),
         }
     }
-    let mut body = json!({
-        "model": prompt.model.model,
-        "messages": messages,
-        "stream": true,
-        "stream_options": { "include_usage": true },
-    });
     // OpenAI's newer models refuse the old name; other servers do not know the new one.
     let limit = if setup.official { "max_completion_tokens" } else { "max_tokens" };
-    body[limit] = json!(prompt.output_tokens_max);
-    if !prompt.tools.is_empty() {
-        body["tools"] = prompt
-            .tools
-            .iter()
-            .map(|tool| {
-                json!({ "type": "function", "function": {
-                    "name": tool.name, "description": tool.description,
-                    "parameters": tool.parameters,
-                } })
-            })
-            .collect();
-    }
+    let mut body = Json::object([
+        ("model", (&prompt.model.model).into()),
+        ("stream", true.into()),
+        ("stream_options", Json::object([("include_usage", true.into())])),
+        (limit, prompt.output_tokens_max.into()),
+    ]);
     if let Some(effort) = setup.reasoning_effort {
-        body["reasoning_effort"] = json!(effort);
+        body.add("reasoning_effort", effort);
     }
     if setup.official && !prompt.cache_key.is_empty() {
-        body["prompt_cache_key"] = json!(prompt.cache_key);
+        body.add("prompt_cache_key", &prompt.cache_key);
     }
+    if !prompt.tools.is_empty() {
+        body.add("tools", prompt.tools.iter().map(tool).collect::<Vec<_>>());
+    }
+    body.add("messages", messages);
     body
 }
 
-fn assistant(pieces: &[Piece<'_>]) -> Value {
-    let mut message = Map::from_iter([("role".to_owned(), json!("assistant"))]);
-    let (mut text, mut calls) = (String::new(), Vec::new());
-    for piece in pieces {
-        match piece {
-            Piece::Text(more) => text.push_str(more),
-            Piece::Reasoning { text, signature, .. } => {
-                // The signature is the name of the field that the thinking came in.
-                if REASONING_FIELDS.contains(signature) && !text.is_empty() {
-                    message.insert((*signature).to_owned(), json!(text));
-                }
-            }
-            Piece::Call { id, tool, input } => calls.push(json!({
-                "id": id, "type": "function",
-                "function": { "name": tool, "arguments": input.to_string() },
-            })),
-        }
-    }
-    let content = if text.is_empty() && !calls.is_empty() { Value::Null } else { json!(text) };
-    message.insert("content".to_owned(), content);
-    if !calls.is_empty() {
-        message.insert("tool_calls".to_owned(), json!(calls));
-    }
-    Value::Object(message)
+fn message<'a>(role: &'static str, content: impl Into<Json<'a>>) -> Json<'a> {
+    Json::object([("role", role.into()), ("content", content.into())])
 }
 
-fn results(setup: &Setup<'_>, answers: &[Answer<'_>], messages: &mut Vec<Value>) {
-    let mut pictures = Vec::new();
-    for answer in answers {
-        let mut texts = Vec::new();
-        for block in answer.content {
-            match block {
-                Content::Text { text } => texts.push(text.clone()),
-                Content::Image { .. } if setup.images => {
-                    texts.push("(a picture, shown below)".to_owned());
-                    pictures.push(block);
+fn tool(tool: &PromptTool) -> Json<'_> {
+    let function = Json::object([
+        ("name", (&tool.name).into()),
+        ("description", (&tool.description).into()),
+        ("parameters", (&tool.parameters).into()),
+    ]);
+    Json::object([("type", "function".into()), ("function", function)])
+}
+
+fn assistant(pieces: Vec<Piece<'_>>) -> Json<'_> {
+    let mut fields: Fields<'_> = vec![("role", "assistant".into())];
+    let (mut text, mut calls) = (Cow::Borrowed(""), Vec::new());
+    for piece in pieces {
+        match piece {
+            Piece::Text(more) => text += more,
+            Piece::Reasoning { text, signature, .. } => {
+                // The signature is the name of the field that the thinking came in.
+                if REASONING_FIELDS.contains(&signature) && !text.is_empty() {
+                    fields.retain(|(name, _)| *name != signature);
+                    fields.push((signature, text.into()));
                 }
-                Content::Image { media_type, .. } => texts.push(omitted(media_type)),
+            }
+            Piece::Call { id, tool, input } => {
+                let function =
+                    Json::object([("name", tool.into()), ("arguments", input.to_string().into())]);
+                calls.push(Json::object([
+                    ("id", id.into()),
+                    ("type", "function".into()),
+                    ("function", function),
+                ]));
             }
         }
-        let text = texts.join("\n");
-        let text = if text.is_empty() { "(no output)".to_owned() } else { text };
-        messages.push(json!({ "role": "tool", "tool_call_id": answer.id, "content": text }));
+    }
+    let silent = text.is_empty() && !calls.is_empty();
+    fields.push(("content", if silent { Json::Null } else { text.into() }));
+    if !calls.is_empty() {
+        fields.push(("tool_calls", calls.into()));
+    }
+    Json::Object(fields)
+}
+
+fn results<'a>(setup: &Setup<'_>, answers: Vec<Answer<'a>>, messages: &mut Vec<Json<'a>>) {
+    let mut pictures: Vec<&'a Content> = Vec::new();
+    for answer in answers {
+        let mut texts: Vec<Cow<'a, str>> = Vec::new();
+        for block in answer.content {
+            match block {
+                Content::Text { text } => texts.push(text.into()),
+                Content::Image { .. } if setup.images => {
+                    texts.push("(a picture, shown below)".into());
+                    pictures.push(block);
+                }
+                Content::Image { media_type, .. } => texts.push(omitted(media_type).into()),
+            }
+        }
+        let text = joined(texts, "\n");
+        let text = if text.is_empty() { "(no output)".into() } else { text };
+        messages.push(Json::object([
+            ("role", "tool".into()),
+            ("tool_call_id", answer.id.into()),
+            ("content", text.into()),
+        ]));
     }
     if !pictures.is_empty() {
-        let lead = Content::text("The pictures of the results above, in order:");
-        let blocks: Vec<&Content> = std::iter::once(&lead).chain(pictures).collect();
-        messages.push(json!({ "role": "user", "content": content(setup, &blocks) }));
+        let blocks: Vec<&'a Content> = std::iter::once(&*LEAD).chain(pictures).collect();
+        messages.push(message("user", content(setup, &blocks)));
+    }
+}
+
+/// Joins texts; one alone stays borrowed.
+fn joined<'a>(mut texts: Vec<Cow<'a, str>>, between: &str) -> Cow<'a, str> {
+    match texts.len() {
+        0 | 1 => texts.pop().unwrap_or_default(),
+        _ => texts.join(between).into(),
     }
 }
 
 /// Returns a user's content: one text, or parts when there are pictures.
-fn content(setup: &Setup<'_>, blocks: &[&Content]) -> Value {
-    let mut parts = Vec::new();
-    let mut plain = Vec::new();
-    for block in blocks {
-        let text = match block {
-            Content::Text { text } => text.clone(),
-            Content::Image { media_type, data } if setup.images => {
-                let url = format!("data:{media_type};base64,{data}");
-                parts.push(json!({ "type": "image_url", "image_url": { "url": url } }));
-                continue;
-            }
-            Content::Image { media_type, .. } => omitted(media_type),
-        };
-        parts.push(json!({ "type": "text", "text": text }));
-        plain.push(text);
-    }
+fn content<'a>(setup: &Setup<'_>, blocks: &[&'a Content]) -> Json<'a> {
+    let plain = |block: &&'a Content| -> Option<Cow<'a, str>> {
+        match *block {
+            Content::Text { text } => Some(text.into()),
+            Content::Image { .. } if setup.images => None,
+            Content::Image { media_type, .. } => Some(omitted(media_type).into()),
+        }
+    };
     // Plain text is what every server takes.
-    if plain.len() == parts.len() { json!(plain.join("\n\n")) } else { json!(parts) }
+    if let Some(texts) = blocks.iter().map(plain).collect::<Option<Vec<_>>>() {
+        return joined(texts, "\n\n").into();
+    }
+    let part = |block: &&'a Content| match (plain(block), *block) {
+        (None, Content::Image { media_type, data }) => {
+            let url = format!("data:{media_type};base64,{data}");
+            let url = Json::object([("url", url.into())]);
+            Json::object([("type", "image_url".into()), ("image_url", url)])
+        }
+        (text, _) => {
+            Json::object([("type", "text".into()), ("text", text.unwrap_or_default().into())])
+        }
+    };
+    Json::List(blocks.iter().map(part).collect())
 }
 
 fn omitted(media_type: &str) -> String {

@@ -11,7 +11,7 @@ fn prompt(messages: Vec<PromptMessage>) -> Prompt {
         model: model(),
         system: "be brief".into(),
         messages,
-        tools: Vec::new(),
+        tools: Vec::new().into(),
         output_tokens_max: 100,
         cache_key: "ses".into(),
     }

@@ -15,7 +15,7 @@ fn prompt(messages: Vec<PromptMessage>) -> Prompt {
         model: model("m"),
         system: String::new(),
         messages,
-        tools: Vec::new(),
+        tools: Vec::new().into(),
         output_tokens_max: 1,
         cache_key: String::new(),
     }
