@@ -28,6 +28,9 @@ use crate::{
 /// The provider that is always there, and its model: the story of `stead demo`.
 pub(crate) const DEMO: (&str, &str) = ("demo", "fix");
 
+/// The provider that a local endpoint is found as, where no configured one has that name.
+const FOUND: &str = "local";
+
 /// The demo's turns.
 const DEMO_SCRIPT: &str = include_str!("role/demo/script.json");
 
@@ -81,6 +84,7 @@ impl ConfiguredModels {
     async fn choose(&self, wanted: &Wanted, keys: &Keys) -> Result<Chosen, Failure> {
         let config = config::load(&self.paths)?;
         let (provider, model) = match reference(&config, wanted)? {
+            Some(model) if is_found(&config, &model.provider) => (found().await?, model.model),
             Some(model) => (self.provider(&config, &model.provider, keys)?, model.model),
             None => self.fallback(&config, keys).await?,
         };
@@ -126,6 +130,19 @@ impl Models for ConfiguredModels {
     }
 }
 
+/// Tells whether a provider is the local endpoint that is found by looking, not by configuration.
+fn is_found(config: &Config, provider: &str) -> bool {
+    provider == FOUND && !config.providers.contains_key(FOUND)
+}
+
+/// Looks for the local endpoint that an earlier prompt found.
+async fn found() -> Result<ProviderConfig, Failure> {
+    local::find_local(&local::USUAL_PORTS).await.ok_or_else(|| {
+        Failure::not_started("model_unavailable", "no local endpoint answers on its usual port")
+            .with_hint("start it again, or name another model with -m PROVIDER/MODEL")
+    })
+}
+
 /// Decides which model is meant: what was asked for, else what the session asked last, else the default.
 fn reference(config: &Config, wanted: &Wanted) -> Result<Option<ModelRef>, Failure> {
     match (&wanted.provider, &wanted.model) {
@@ -147,7 +164,8 @@ fn named(config: &Config, text: &str) -> Result<ModelRef, Failure> {
     if let Some(model) = ModelRef::parse(text) {
         let known = config.providers.contains_key(&model.provider)
             || catalog::vendor(&model.provider).is_some()
-            || model.provider == DEMO.0;
+            || model.provider == DEMO.0
+            || model.provider == FOUND;
         if known {
             return Ok(model);
         }

@@ -6,9 +6,7 @@ use std::{
 };
 
 use stdx::state_file;
-
-/// Longest path of a Unix socket that every system takes.
-const SOCKET_PATH_BYTES_MAX: usize = 103;
+use vocab::limits::SOCKET_PATH_BYTES_MAX;
 
 /// The directories of one state root.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -62,7 +62,7 @@ impl Unsealer {
     pub fn unseal(&self, name: &str) -> Result<Option<Secret>, Failure> {
         let bytes =
             state_file::read(&file_of(&self.0, name)?).map_err(|error| io_failure(&error))?;
-        Ok(bytes.map(|bytes| Secret::new(String::from_utf8_lossy(&bytes).into_owned())))
+        Ok(bytes.map(Secret::from_bytes))
     }
 }
 

@@ -30,7 +30,7 @@ macro_rules! limits {
         pub(super) const $rows: &[super::Limit] = &[
             $(super::Limit {
                 name: stringify!($name),
-                value: $value as u64,
+                value: $name as u64,
                 unit: $unit,
                 because: $because,
                 test: $test,

@@ -25,11 +25,12 @@ async fn a_request_that_comes_again_finds_its_run_at_work() {
             let mut left = pin!(awake.sessions.start(&caller, start.clone()));
             for _ in 0..steps {
                 let now = poll_fn(|context| Poll::Ready(left.as_mut().poll(context))).await;
-                if let Poll::Ready(begun) = now {
-                    begun.unwrap();
-                    break;
-                }
-                tokio::task::yield_now().await;
+                let Poll::Ready(begun) = now else {
+                    tokio::task::yield_now().await;
+                    continue;
+                };
+                begun.unwrap();
+                break;
             }
         }
         // The first one may still be on its way into the store; then the second is told to come back.

@@ -9,7 +9,7 @@ use daemon::{
 };
 use gateway::listen::{Doors, Server, Shutdown, connection::Bounds};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use stdx::state_file;
+use stdx::{clock::Clock, state_file};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::filter::LevelFilter;
 use vocab::{
@@ -52,6 +52,10 @@ fn start(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
         .into());
     };
     Log::open(paths.log())?.install(LevelFilter::INFO);
+    // What a kill in the middle of a publication left behind may hold a key.
+    for dir in [paths.secrets(), paths.home.clone()] {
+        state_file::sweep(&dir, Clock::system().now())?;
+    }
     sandbox::become_subreaper()?;
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
