@@ -13,7 +13,6 @@ use serde_json::value::RawValue;
 use crate::secret::Key;
 use vocab::{limits::REQUEST_KEYS_MAX, message::Role};
 
-use crate::secret::Key;
 
 /// A conversation as a client sends it: read through once, and only the last message kept, as it
 /// stands in the body.

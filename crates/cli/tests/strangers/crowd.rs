@@ -15,7 +15,7 @@ fn plan(gate: &std::path::Path) -> Plan {
         |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
     let long = json!({"blocks": [{"type": "text", "text": words}, bash("true")]});
     let mut turns = vec![json!({"blocks": [bash(&wait)]})];
-    turns.extend(std::iter::repeat_n(long, 24));
+    turns.extend(std::iter::repeat_n(long, 20));
     turns.push(json!({"blocks": [{"type": "text", "text": "done"}]}));
     serde_json::from_value(json!({"piece_chars": 16384, "turns": turns})).unwrap()
 }
