@@ -239,9 +239,8 @@ fn settle(transcript: &Transcript, refuse: Vec<(usize, Failure)>, ask: &[usize])
 }
 
 fn park(transcript: &Transcript, kit: &Kit, now: i64, within: Option<Duration>) -> Entry {
-    let deadline_at = within.map(|within| {
-        now.saturating_add(i64::try_from(within.as_millis()).unwrap_or(i64::MAX))
-    });
+    let deadline_at = within
+        .map(|within| now.saturating_add(i64::try_from(within.as_millis()).unwrap_or(i64::MAX)));
     let mut blocks = Vec::new();
     for part in transcript.parts() {
         if let Part::Call { call, tool, input, block: Some(block), state: CallState::Blocked } =

@@ -5,14 +5,13 @@
 
 use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
+use crate::secret::Key;
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
-use crate::secret::Key;
 use vocab::{limits::REQUEST_KEYS_MAX, message::Role};
-
 
 /// A conversation as a client sends it: read through once, and only the last message kept, as it
 /// stands in the body.

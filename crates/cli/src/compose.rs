@@ -99,7 +99,9 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
 fn notices(opening: &store::Opening) -> Vec<String> {
     let aside = opening.set_aside.iter().map(|aside| {
         let (path, problem) = (aside.path.display(), &aside.problem);
-        format!("the database was damaged ({problem}); it is kept at {path}, and a new, empty one began")
+        format!(
+            "the database was damaged ({problem}); it is kept at {path}, and a new, empty one began"
+        )
     });
     aside.collect()
 }

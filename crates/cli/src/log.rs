@@ -100,7 +100,9 @@ mod tests {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(tell_panic));
         let span = tracing::error_span!("call", session = "s1", run = "r1", call = "c1");
-        let fell = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| span.in_scope(|| panic!("PAYLOAD"))));
+        let fell = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            span.in_scope(|| panic!("PAYLOAD"))
+        }));
         std::panic::set_hook(before);
         assert!(fell.is_err());
         let text = String::from_utf8(state_file::read(&path).unwrap().unwrap()).unwrap();

@@ -74,6 +74,9 @@ impl Caller {
 }
 
 fn refused(what: &str) -> Failure {
-    Failure::not_started("person_required", format!("only a person may do this, and the caller is {what}"))
-        .with_hint("do it from your own terminal")
+    Failure::not_started(
+        "person_required",
+        format!("only a person may do this, and the caller is {what}"),
+    )
+    .with_hint("do it from your own terminal")
 }

@@ -44,7 +44,10 @@ pub struct Workspaces {
 /// Which directory is meant, whatever its name. One that was removed and made again is another one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Directory {
-    Found { dev: u64, ino: u64 },
+    Found {
+        dev: u64,
+        ino: u64,
+    },
     /// Nothing stands there; opening it says why.
     Missing(PathBuf),
 }
@@ -124,7 +127,8 @@ impl Workspaces {
     pub async fn at(&self, path: &Path) -> Result<Lease, Failure> {
         let directory = directory(path).await;
         let slot = self.slot(&directory)?;
-        let opened = slot.owned.get_or_try_init(|| self.openings.open_local(path.to_path_buf())).await;
+        let opened =
+            slot.owned.get_or_try_init(|| self.openings.open_local(path.to_path_buf())).await;
         match opened {
             Ok(owned) => Ok(Lease { workspace: owned.borrow(), _used: Arc::clone(&slot.used) }),
             Err(failure) => {

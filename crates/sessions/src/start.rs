@@ -137,7 +137,8 @@ impl Sessions {
             return Err(Failure::not_started("invalid_field", why));
         }
         let Some(answer) = self.store.idempotent(scope, token).await? else { return Ok(None) };
-        if answer.get("said").and_then(|value| value.as_str()) != Some(&said::digest(&start.parts)) {
+        if answer.get("said").and_then(|value| value.as_str()) != Some(&said::digest(&start.parts))
+        {
             let why = "this idempotency key was used for another message";
             return Err(Failure::not_started("idempotency_mismatch", why));
         }

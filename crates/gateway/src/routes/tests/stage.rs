@@ -128,7 +128,8 @@ impl Stage {
             },
             scratch: paths.home.join("sessions"),
         });
-        let parts = HostParts { paths, clock, store, hub, secrets, workspaces, notices: Vec::new() };
+        let parts =
+            HostParts { paths, clock, store, hub, secrets, workspaces, notices: Vec::new() };
         let tenants = vec![sessions.clone() as Arc<dyn ::daemon::host::Tenant>];
         let daemon = Arc::new(Daemon::new("claim".into(), parts, tenants));
         let about = About::default();
