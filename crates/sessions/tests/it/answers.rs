@@ -136,10 +136,8 @@ async fn one_key_starts_one_run_also_when_asked_at_once() {
     let awake = rig.wake(None).await.unwrap();
     let start = || Start { idempotency_key: Some("k".into()), ..prompt("again", &rig.work()) };
     let who = person();
-    let (one, two) = tokio::join!(
-        awake.sessions.start(&who, start()),
-        awake.sessions.start(&who, start())
-    );
+    let (one, two) =
+        tokio::join!(awake.sessions.start(&who, start()), awake.sessions.start(&who, start()));
     let (one, two) = (one.unwrap(), two.unwrap());
     assert_eq!(one, two);
     assert_eq!(awake.store.counts().await.unwrap().sessions, 1);

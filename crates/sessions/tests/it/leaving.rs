@@ -32,30 +32,8 @@ async fn a_request_that_comes_again_finds_its_run_at_work() {
     for steps in 0..STEPS {
         let mut start = prompt("again", &rig.work());
         start.idempotency_key = Some(format!("key {steps}"));
-<<<<<<< HEAD
-        let mut left_steps = steps;
-        {
-            let mut left = pin!(awake.sessions.start(&caller, start.clone()));
-            let mut begun = None;
-            while begun.is_none() && left_steps > 0 {
-                left_steps -= 1;
-                let now = poll_fn(|context| Poll::Ready(left.as_mut().poll(context))).await;
-                begun = if let Poll::Ready(begun) = now { Some(begun) } else { None };
-                tokio::task::yield_now().await;
-            }
-            begun.map(Result::unwrap);
-        }
-        // The first one may still be on its way into the store; then the second is told to come back.
-        let started = loop {
-            match awake.sessions.start(&caller, start.clone()).await {
-                Ok(started) => break started,
-                Err(failure) => assert_eq!(failure.code, "conflict", "after {steps} steps"),
-            }
-        };
-=======
         leave_after(steps, awake.sessions.start(&caller, start.clone())).await;
         let started = awake.sessions.start(&caller, start).await.unwrap();
->>>>>>> cli2
         let at = Some((started.run.clone(), Position::default()));
         let mut reader = awake.sessions.stream(&caller, &started.session, at).await.unwrap();
         while matches!(reader.next().await, Next::Frame(_)) {}

@@ -64,7 +64,9 @@ fn short(part: &Part) -> String {
         Part::Text { done, .. } => format!("text {done}"),
         Part::Reasoning { done, .. } => format!("reasoning {done}"),
         Part::Call { call, .. } => format!("{call} open"),
-        Part::Step { .. } | Part::File { .. } | Part::Steer { .. } | Part::Note { .. } => "other".into(),
+        Part::Step { .. } | Part::File { .. } | Part::Steer { .. } | Part::Note { .. } => {
+            "other".into()
+        }
     }
 }
 
@@ -86,7 +88,8 @@ async fn check(parts: Vec<Part>, expected: &[&str]) {
 #[tokio::test]
 async fn a_start_closes_what_was_at_work_and_says_what_may_have_happened() {
     let step = |stop| Part::Step { model: model(), usage: None, stop };
-    let thinking = Part::Reasoning { text: "hm".into(), signature: None, redacted: false, done: false };
+    let thinking =
+        Part::Reasoning { text: "hm".into(), signature: None, redacted: false, done: false };
     check(vec![], &[]).await;
     check(vec![step(None)], &["other"]).await;
     check(vec![step(None), thinking], &["other", "reasoning true"]).await;
@@ -120,7 +123,8 @@ async fn a_parked_run_waits_through_a_restart() {
     let rig = Rig::new();
     let awake = rig.wake(None).await.unwrap();
     let parts = [call("a", CallState::Blocked)];
-    let (session, _) = leave(&awake.store, &parts, RunState::Parked { blocks: vec![waiting()] }).await;
+    let (session, _) =
+        leave(&awake.store, &parts, RunState::Parked { blocks: vec![waiting()] }).await;
     drop(awake);
     let awake = rig.wake(None).await.unwrap();
     let after = awake.store.transcript(&session).await.unwrap();
