@@ -62,7 +62,4 @@ async fn costly_searches_side_by_side_hold_little_memory() {
     let peak = memory("VmHWM") - before;
     assert!(peak < 100 << 20, "{peak}");
     owner.close().await;
-    let after = memory("VmRSS").saturating_sub(before);
-    eprintln!("after: {} KiB", after >> 10);
-    assert!(after < 50 << 20, "{after}");
 }

@@ -65,7 +65,8 @@ fn effects_are_true(home: &Home, messages: &[Message], what: &str) {
     let file = |name: &str| fs::read_to_string(home.work().join(name)).ok();
     let (written, ran) = (file("a.txt"), file("ran.txt"));
     assert!(matches!(written.as_deref(), None | Some("one\n" | "two\n")), "{what}: {written:?}");
-    assert!(matches!(ran.as_deref(), None | Some("ran\n")), "{what}: run twice: {ran:?}");
+    // A shell that is killed between opening the file and writing to it leaves it empty.
+    assert!(matches!(ran.as_deref(), None | Some("" | "ran\n")), "{what}: run twice: {ran:?}");
     let happened = BTreeMap::from([
         ("write", written.is_some()),
         ("edit", written.as_deref() == Some("two\n")),

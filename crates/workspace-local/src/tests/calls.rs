@@ -157,8 +157,14 @@ async fn closing_ends_what_runs() {
         tokio::task::yield_now().await;
     }
     bench.owner.take().unwrap().close().await;
-    assert_eq!(call.await.unwrap().failure.unwrap().code, "killed_by_signal");
-    assert!(exec.await.unwrap().unwrap().signal.is_some());
+    // Which of the two ends it, the wish to stop or the end of its processes, is a matter of moments.
+    let ends = ["killed_by_signal", "aborted"];
+    let code = call.await.unwrap().failure.unwrap().code;
+    assert!(ends.contains(&code.as_str()), "{code}");
+    match exec.await.unwrap() {
+        Ok(report) => assert!(report.signal.is_some(), "{report:?}"),
+        Err(failure) => assert_eq!(failure.code, "aborted"),
+    }
 }
 
 #[test]
