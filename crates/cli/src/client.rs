@@ -21,11 +21,11 @@ use daemon::paths::Paths;
 use stdx::state_file;
 use tokio::sync::oneshot;
 use vocab::{
-    limits::{DAEMON_READY_MS_MAX, HANDSHAKE_MS_MAX},
+    limits::{DAEMON_READY_MS_MAX, HANDSHAKE_MS_MAX, STATE_FILE_BYTES_MAX},
     outcome::{Effect, Failure},
 };
 
-use crate::{env, print};
+use crate::{env, log, print};
 
 /// What was found where a daemon should be.
 #[derive(Debug)]
@@ -41,7 +41,8 @@ pub(crate) enum Found {
 /// # Errors
 /// When something else answers, or a daemon that speaks another protocol.
 pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
-    let read = state_file::read(&paths.registration()).map_err(|error| refused(&error))?;
+    let read = state_file::read(&paths.registration(), STATE_FILE_BYTES_MAX)
+        .map_err(|error| refused(&error))?;
     let Some(bytes) = read else { return Ok(Found::Nobody) };
     // A registration that cannot be read is a dead one's: only the holder of the lock writes it.
     let Ok(registration) = serde_json::from_slice::<Registration>(&bytes) else {
@@ -157,8 +158,7 @@ async fn take_turn(paths: &Paths) -> Result<File, Failure> {
     reason = "our own executable in another role, not a workspace's child"
 )]
 fn spawn(paths: &Paths, turn: &File) -> Result<Child, Failure> {
-    let log = state_file::open_or_create(&paths.logs().join("daemon.err"))
-        .map_err(|error| refused(&error))?;
+    let errors = log::errors(&paths.errors()).map_err(|error| refused(&error))?;
     // The daemon holds our turn as its standard input until it is ready. When we are killed meanwhile,
     // the next starter waits for the daemon that we started, and starts no second one.
     let turn = turn.try_clone().map_err(|error| refused(&error))?;
@@ -172,7 +172,7 @@ fn spawn(paths: &Paths, turn: &File) -> Result<Child, Failure> {
         .envs(env::without_keys(paths))
         .stdin(Stdio::from(turn))
         .stdout(Stdio::piped())
-        .stderr(Stdio::from(log))
+        .stderr(Stdio::from(errors))
         .spawn()
         .map_err(|error| not_ready(&format!("{error}")))
 }
@@ -211,11 +211,7 @@ fn not_ready(why: &str) -> Failure {
 }
 
 fn with_log(paths: &Paths, failure: Failure) -> Failure {
-    failure.with_hint(format!(
-        "see {} and {}",
-        paths.log().display(),
-        paths.logs().join("daemon.err").display()
-    ))
+    failure.with_hint(format!("see {} and {}", paths.log().display(), paths.errors().display()))
 }
 
 fn silent(paths: &Paths, registration: &Registration) -> Failure {

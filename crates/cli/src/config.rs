@@ -6,7 +6,7 @@ use std::{cmp::Reverse, collections::BTreeMap, path::PathBuf};
 use daemon::{paths::Paths, workspaces::Registered};
 use serde::Deserialize;
 use stdx::state_file;
-use vocab::outcome::Failure;
+use vocab::{limits::STATE_FILE_BYTES_MAX, outcome::Failure};
 
 /// The file as it stands.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -125,7 +125,7 @@ pub(crate) fn load(paths: &Paths) -> Result<Config, Failure> {
     if let Some(dir) = paths.config.parent().filter(|dir| dir.ends_with("stead")) {
         state_file::check_private(dir).map_err(refused)?;
     }
-    let bytes = state_file::read_config(&paths.config).map_err(refused)?;
+    let bytes = state_file::read_config(&paths.config, STATE_FILE_BYTES_MAX).map_err(refused)?;
     let Some(bytes) = bytes else { return Ok(Config::default()) };
     let text = String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();

@@ -18,7 +18,7 @@ use provider::{
 };
 use sessions::models::{Chosen, Keys, Models, Wanted};
 use stdx::{secret::Secret, state_file};
-use vocab::{message::ModelRef, outcome::Failure};
+use vocab::{limits::STATE_FILE_BYTES_MAX, message::ModelRef, outcome::Failure};
 
 use crate::{
     config::{self, Config, ProviderEntry},
@@ -262,7 +262,7 @@ fn read_script(name: &str, entry: &ProviderEntry) -> Result<Script, Failure> {
         )
         .with_hint(format!("add script = \"FILE\" to [providers.{name}]")));
     };
-    let read = state_file::read_config(path)
+    let read = state_file::read_config(path, STATE_FILE_BYTES_MAX)
         .map_err(|error| Failure::not_started("config_invalid", error.to_string()))?;
     let Some(bytes) = read else {
         return Err(Failure::not_started(

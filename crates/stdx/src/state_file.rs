@@ -15,10 +15,6 @@ use std::{
 
 use crate::clock::Timestamp;
 
-/// Longest state file read into memory. Registrations, credentials, secrets and config are small;
-/// something larger is not ours. It stands here and not in the table of limits, which is a layer above.
-const READ_BYTES_MAX: u64 = 4 << 20;
-
 /// Makes a private directory with its parents, or checks the one that is there.
 ///
 /// # Errors
@@ -59,11 +55,27 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads a private file; none if it is missing.
+/// Opens a private file for appending, making it if it is missing.
 ///
 /// # Errors
-/// When it cannot be read, is too large, or is not a regular private file of ours.
-pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+/// When it cannot be opened, or is not a regular private file of ours.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
+        .open(path)
+        .map_err(|error| named(path, &error))?;
+    check(path, &file.metadata()?, Kind::File)?;
+    Ok(file)
+}
+
+/// Reads a private file of at most `bytes_max`; none if it is missing.
+///
+/// # Errors
+/// When it cannot be read, is longer, or is not a regular private file of ours.
+pub fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
@@ -75,21 +87,15 @@ pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     };
     let meta = file.metadata()?;
     check(path, &meta, Kind::File)?;
-    // With room for everything, since a buffer that grows would leave copies of a key behind.
-    let room = usize::try_from(meta.len().min(READ_BYTES_MAX) + 1).unwrap_or_default();
-    let mut bytes = Vec::with_capacity(room);
-    file.take(READ_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > READ_BYTES_MAX {
-        return Err(refused(path, "is larger than any state file"));
-    }
-    Ok(Some(bytes))
+    whole(path, &file, meta.len(), bytes_max).map(Some)
 }
 
-/// Reads the configuration: ours and private, links followed, since people keep such files elsewhere.
+/// Reads a configuration of at most `bytes_max`: ours and private, links followed, since people keep
+/// such files elsewhere.
 ///
 /// # Errors
-/// When it cannot be read, is too large, has another owner, or a looser mode.
-pub fn read_config(path: &Path) -> io::Result<Option<Vec<u8>>> {
+/// When it cannot be read, is longer, has another owner, or a looser mode.
+pub fn read_config(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let file = match OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK)
@@ -114,9 +120,19 @@ pub fn read_config(path: &Path) -> io::Result<Option<Vec<u8>>> {
         let found = meta.mode() & 0o777;
         return Err(refused(path, &format!("has mode {found:03o}; run: chmod 600 {path:?}")));
     }
-    let mut bytes = Vec::new();
-    file.take(READ_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    whole(path, &file, meta.len(), bytes_max).map(Some)
+}
+
+/// Reads all of a file, or nothing: half of a configuration would be another one.
+fn whole(path: &Path, file: &File, len: u64, bytes_max: u64) -> io::Result<Vec<u8>> {
+    // With room for everything, since a buffer that grows would leave copies of a key behind.
+    let room = usize::try_from(len.min(bytes_max) + 1).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(room);
+    file.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > bytes_max {
+        return Err(refused(path, &format!("has more than {bytes_max} bytes; none of ours has")));
+    }
+    Ok(bytes)
 }
 
 /// Publishes a private file: readers see the old content or the new, never a part.

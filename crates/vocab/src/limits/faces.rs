@@ -72,12 +72,15 @@ limits! { FACES:
     LOG_FILE_BYTES_MAX: u64 = 8 << 20, "bytes",
         "the daemon's log before it is set aside; with the one before it, weeks of work",
         "cli::a_full_log_is_set_aside_once";
+    ERRORS_FILE_BYTES_MAX: u64 = 1 << 20, "bytes",
+        "the daemon's standard error before it is set aside, at its start or an hourly look; a process that still logs writes nothing there",
+        "cli::standard_error_is_set_aside_once_it_is_over_its_bound";
     DAEMON_READY_MS_MAX: u64 = 15_000, "milliseconds",
         "how long a starter waits for the daemon it started, database check included",
         "cli::a_daemon_that_never_gets_ready_is_reported";
     OPEN_FILES: u64 = 8_192, "files",
         "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
-        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
+        "cli::a_daemon_opens_more_files_than_its_starter_may";
 
     MARKDOWN_HELD_BYTES_MAX: usize = 4_096, "bytes",
         "an unfinished construct held back before it counts as plain text; longer than any link",
@@ -104,10 +107,10 @@ limits! { FACES:
         "cli::a_silent_stream_counts_as_broken";
     RUNTIME_THREADS: usize = 2, "threads",
         "the daemon's runtime; it waits more than it works, and each thread costs memory",
-        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
-    PRUNE_EVERY_MS: u64 = 3_600_000, "milliseconds",
-        "how often old facts are pruned; they age in days",
-        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
+        "cli::the_runtime_has_so_many_threads_and_no_more";
+    CHORES_EVERY_MS: u64 = 3_600_000, "milliseconds",
+        "how often old facts are pruned and files of errors bounded; facts age in days",
+        "cli::chores_are_done_at_once_and_every_hour";
     HANDSHAKE_MS_MAX: u64 = 5_000, "milliseconds",
         "how long a client waits for a daemon's first answer, which takes a busy one a few",
         "cli::what_never_answers_is_given_up_on";
