@@ -46,7 +46,8 @@ impl ConfiguredModels {
         Self { paths, unsealer }
     }
 
-    fn key(&self, provider: &str, keys: &Keys) -> Result<Option<Secret>, Failure> {
+    /// Returns the key that a provider is asked with: one that came with the request, or the stored one.
+    pub(crate) fn key(&self, provider: &str, keys: &Keys) -> Result<Option<Secret>, Failure> {
         match keys.get(provider) {
             Some(key) => Ok(Some(key.clone())),
             None => self.unsealer.unseal(provider),

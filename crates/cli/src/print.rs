@@ -39,6 +39,15 @@ pub(crate) fn write_out(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
+/// Tells whether standard output is a pipe or a socket whose reader is gone.
+pub(crate) fn nobody_reads() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = io::stdout();
+    let mut look = [PollFd::new(&stdout, PollFlags::empty())];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut look, Some(&at_once)).is_ok() && look[0].revents().contains(PollFlags::ERR)
+}
+
 /// Prints what is no result. When standard error is gone, there is nobody left to tell.
 pub(crate) fn err(text: &str) {
     io::stderr().lock().write_all(text.as_bytes()).ok();

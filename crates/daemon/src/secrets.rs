@@ -1,5 +1,5 @@
 //! Keys of providers: one private file each. They can be stored, asked about and forgotten; reading one
-//! takes the [`Unsealer`], which is handed out once, at composition.
+//! takes the [`Unsealer`], which composition hands out.
 
 use std::{io, path::PathBuf, sync::Arc};
 

@@ -42,17 +42,7 @@ pub fn ensure_dir(path: &Path) -> io::Result<()> {
 /// # Errors
 /// When it cannot be opened, or is not a regular private file of ours.
 pub fn open_or_create(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
-        .open(path)
-        .map_err(|error| named(path, &error))?;
-    check(path, &file.metadata()?, Kind::File)?;
-    Ok(file)
+    open(path, OpenOptions::new().read(true).write(true).create(true).truncate(false))
 }
 
 /// Opens a private file for appending, making it if it is missing.
@@ -60,9 +50,11 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
 /// # Errors
 /// When it cannot be opened, or is not a regular private file of ours.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .append(true)
-        .create(true)
+    open(path, OpenOptions::new().append(true).create(true))
+}
+
+fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let file = options
         .mode(0o600)
         .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
         .open(path)

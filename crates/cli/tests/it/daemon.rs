@@ -1,7 +1,7 @@
 //! The daemon as a process: the files that it may open, and where its last words go.
 
 use std::{
-    io::{Read as _, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     os::unix::{fs::MetadataExt as _, net::UnixStream},
 };
 
@@ -41,6 +41,32 @@ fn open_files(text: &str, column: usize) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
     let word = line.split_whitespace().nth(column).unwrap();
     word.parse().unwrap_or(u64::MAX)
+}
+
+#[test]
+fn a_followed_log_ends_with_its_reader() {
+    let home = Home::new();
+    home.stead(&["daemon", "start"]).with(0);
+    let mut follower = home.command(&["daemon", "logs", "--follow"]).spawn().unwrap();
+    let mut reader = BufReader::new(follower.stdout.take().unwrap());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    assert!(line.contains("\"ready\""), "{line}");
+    drop(reader);
+    assert_eq!(follower.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_log_that_is_cut_within_a_character_is_shown() {
+    let home = Home::new();
+    home.stead(&["daemon", "start"]).with(0);
+    home.stead(&["daemon", "stop"]).with(0);
+    let log = home.path("state/logs/daemon.log");
+    // The last bytes that are looked at begin in the middle of one.
+    let text = "é".repeat(usize::try_from(vocab::limits::LOG_FILE_BYTES_MAX / 2).unwrap());
+    write(&log, &format!("{text}\nlast\n"));
+    let shown = home.stead(&["daemon", "logs", "-n", "2"]).with(0).out;
+    assert!(shown.ends_with("é\nlast\n"));
 }
 
 #[test]

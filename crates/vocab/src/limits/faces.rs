@@ -54,13 +54,13 @@ limits! { FACES:
         "gateway::a_quiet_stream_has_heartbeats";
     STREAM_BACKLOG_BYTES_MAX: usize = 64 * 1024, "bytes",
         "what a connection holds for a client that does not read; its source waits beyond that",
-        "gateway::a_client_that_does_not_read_is_cut_and_slows_nobody";
+        "gateway::a_source_waits_for_a_client_that_does_not_read";
     STREAM_STALL_MS_MAX: u64 = 30_000, "ms",
         "how long a client may take to read one backlog; a slower one is cut and resumes by position",
         "gateway::a_client_that_does_not_read_is_cut_and_slows_nobody";
     LINGER_BYTES_MAX: usize = 64 * 1024 * 1024, "bytes",
         "what is read and thrown away after a refusal, so that its reader gets to see it",
-        "gateway::oversized_bodies_are_refused";
+        "gateway::a_refused_client_is_read_only_so_far";
     LINGER_MS_MAX: u64 = 1_000, "ms",
         "how long a refused client may go on sending",
         "gateway::oversized_bodies_are_refused";
