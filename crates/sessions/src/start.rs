@@ -379,7 +379,7 @@ impl Begun {
 fn scope_of(caller: &Caller) -> String {
     match caller.kind() {
         CallerKind::Person => "run/person".to_owned(),
-        CallerKind::Agent(Some(session)) => format!("run/agent/{session}"),
+        CallerKind::Agent(Some(run)) => format!("run/agent/{run}"),
         CallerKind::Agent(None) => "run/agent".to_owned(),
         CallerKind::Page(origin) => format!("run/page/{origin}"),
     }
