@@ -90,6 +90,7 @@ pub const STATUSES: &[(&str, u16)] = &[
     ("run_in_flight", 409),
     ("run_parked", 409),
     ("already_answered", 409),
+    ("answer_late", 409),
     ("ambiguous", 409),
     ("idempotency_mismatch", 409),
     ("cursor_expired", 410),

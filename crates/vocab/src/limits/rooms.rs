@@ -104,4 +104,7 @@ limits! { ROOMS:
     ANSWER_HOURS: u32 = 168, "hours",
         "how long a question waits before it counts as denied; a week covers a weekend and an illness",
         "sessions::a_question_that_nobody_answers_counts_as_denied";
+    GO_ON_RETRY_MS: u64 = 300_000, "milliseconds",
+        "until an answered run that could not go on is tried again; a key or a model may be there by then",
+        "sessions::time_denies_without_a_model_and_goes_on_once_there_is_one";
 }
