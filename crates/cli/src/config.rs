@@ -26,13 +26,6 @@ pub(crate) struct Config {
     /// The daemon's own settings.
     #[serde(default)]
     pub(crate) daemon: DaemonEntry,
-    /// Execution policies. They are checked, and used once profiles exist.
-    #[expect(
-        dead_code,
-        reason = "read so that the documented file is accepted; profiles come later"
-    )]
-    #[serde(default)]
-    pub(crate) profiles: BTreeMap<String, ProfileEntry>,
 }
 
 /// `[providers.NAME]`
@@ -103,17 +96,7 @@ pub(crate) struct DaemonEntry {
     pub(crate) origins: Vec<String>,
 }
 
-/// `[profiles.NAME]`
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "read so that the documented file is accepted; profiles come later")]
-pub(crate) struct ProfileEntry {
-    #[serde(default)]
-    default: bool,
-    permission: Option<String>,
-    model: Option<String>,
-    shell: Option<String>,
-}
+const NO_PROFILES: &str = "profiles do not exist yet, and no shell is sandboxed: remove the table, and choose --mode per run";
 
 /// Reads the file; an absent one is an empty one.
 ///
@@ -145,6 +128,10 @@ fn parse(name: &str, text: &str) -> Result<Config, Failure> {
             .map_or(0, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
         let message = error.message();
         let failure = Failure::not_started("config_invalid", format!("{name}:{line}: {message}"));
+        // Whoever writes one wants to be held back by it, so it is not passed over.
+        if message.starts_with("unknown field `profiles`") {
+            return failure.with_hint(NO_PROFILES);
+        }
         match nearest(message) {
             Some(known) => failure.with_hint(format!("did you mean {known:?}?")),
             None => failure,
@@ -215,6 +202,20 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_is_refused_as_long_as_nothing_keeps_it() {
+        for table in [
+            "[profiles.review]\npermission = \"read-only\"\n",
+            "[profiles.review]\nshell = \"sandboxed\"\n",
+            "[profiles.review]\npermission = \"nonsense\"\n",
+            "[profiles]\n",
+            "profiles = {}\n",
+        ] {
+            let text = format!("default_model = \"a/b\"\n\n{table}");
+            check(&text, "config.toml:3: unknown field `profiles`", Some(NO_PROFILES));
+        }
+    }
+
+    #[test]
     fn the_documented_file_is_accepted() {
         let text = r#"
             default_model = "local/qwen3"
@@ -225,11 +226,6 @@ mod tests {
             models = [{ id = "qwen3", context_window = 32768, max_output = 4096 }]
             [workspaces.site]
             path = "~/src/site"
-            [profiles.review]
-            default = true
-            permission = "read-only"
-            model = "local/qwen3"
-            shell = "sandboxed"
         "#;
         let config = parse("config.toml", text).unwrap();
         assert_eq!(config.providers["local"].models[0].context_window, Some(32768));
