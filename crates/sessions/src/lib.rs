@@ -15,5 +15,6 @@ pub mod runs;
 pub mod said;
 pub mod sessions;
 pub mod start;
+mod scratch;
 mod stop;
 mod unstored;

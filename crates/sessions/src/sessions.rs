@@ -27,6 +27,7 @@ use crate::{
     live::Reader,
     models::{Keys, Models},
     runs::Runs,
+    scratch,
 };
 
 /// What a run may use at most, and how it is told to behave.
@@ -272,7 +273,7 @@ impl Sessions {
             (None, Some(_)) => {
                 return Err(Failure::not_started("invalid_field", "cwd must be an absolute path"));
             }
-            (None, None) => self.scratch.join(session.as_str()).join("scratch"),
+            (None, None) => self.scratch_of(session).join(scratch::NAME),
         };
         let cwd = dir.into_os_string().into_string().map_err(|_lossy| {
             Failure::not_started("invalid_field", "the directory's name is not UTF-8")

@@ -10,3 +10,5 @@ mod leaving;
 mod mend;
 #[cfg(test)]
 mod rig;
+#[cfg(test)]
+mod scratch;

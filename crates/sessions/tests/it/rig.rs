@@ -135,6 +135,10 @@ impl Rig {
         self.below("work")
     }
 
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.below("scratch")
+    }
+
     pub(crate) fn database(&self) -> PathBuf {
         self.below("state/stead.db")
     }
@@ -161,7 +165,7 @@ impl Rig {
             workspaces: Arc::new(Workspaces::new(Arc::new(Local(self.below("artifacts"))))),
             models: Arc::new(Shared(Arc::clone(&actor))),
             settings: Settings { steps_max: 20, answer_within: ANSWER_WITHIN },
-            scratch: self.below("scratch"),
+            scratch: self.scratch(),
         });
         sessions.mend().await.map_err(|failure| failure.to_string())?;
         sessions.expire_due().await.map_err(|failure| failure.to_string())?;
