@@ -10,6 +10,7 @@ pub mod live;
 pub mod mend;
 pub mod models;
 pub mod rows;
+mod repeat;
 mod resume;
 pub mod runs;
 pub mod said;

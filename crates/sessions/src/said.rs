@@ -1,6 +1,5 @@
 //! What a user says: bounded before anything is stored, and the source of a title.
 
-use sha2::{Digest as _, Sha256};
 use vocab::{
     limits::{TITLE_CHARS_MAX, USER_FILE_BYTES_MAX, USER_PARTS_MAX, USER_TEXT_BYTES_MAX},
     message::Part,
@@ -19,13 +18,6 @@ pub fn title_of(parts: &[Part]) -> String {
     let title: String = chars.by_ref().take(TITLE_CHARS_MAX).collect();
     let title = title.trim_end();
     if chars.next().is_some() { format!("{title}…") } else { title.to_owned() }
-}
-
-/// Returns what tells one message from another: SHA-256 over its parts, in hexadecimal digits.
-#[must_use]
-pub fn digest(parts: &[Part]) -> String {
-    let bytes = serde_json::to_vec(parts).unwrap_or_default();
-    Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Checks that a user's message holds words and files, and not too much of them.

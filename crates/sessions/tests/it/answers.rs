@@ -134,27 +134,6 @@ async fn only_a_person_frees_a_session_of_questions() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_key_starts_one_run_also_when_asked_at_once() {
-    let rig = Rig::new();
-    let awake = rig.wake(None).await.unwrap();
-    let start = || Start { idempotency_key: Some("k".into()), ..prompt("again", &rig.work()) };
-    let who = person();
-    let (one, two) =
-        tokio::join!(awake.sessions.start(&who, start()), awake.sessions.start(&who, start()));
-    let (one, two) = (one.unwrap(), two.unwrap());
-    assert_eq!(one, two);
-    assert_eq!(awake.store.counts().await.unwrap().sessions, 1);
-    let other = Start { idempotency_key: Some("k".into()), ..prompt("again, but", &rig.work()) };
-    let refused = awake.sessions.start(&who, other).await;
-    assert_eq!(refused.unwrap_err().code, "idempotency_mismatch");
-    end_of(&awake, &one).await;
-    awake.sessions.delete(&who, &one.session).await.unwrap();
-    let again = awake.sessions.start(&who, start()).await;
-    assert_eq!(again.unwrap_err().code, "session_not_found");
-    awake.sleep().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_that_nobody_answers_counts_as_denied() {
     let rig = Rig::new();
     let awake = rig.wake(None).await.unwrap();

@@ -46,6 +46,21 @@ limits! { FACES:
     REQUEST_KEYS_MAX: usize = 32, "keys",
         "keys that a request brings; there are not as many vendors",
         "gateway::keys_of_a_request_are_bounded_like_stored_ones";
+    REQUEST_NAME_BYTES_MAX: usize = 256, "bytes",
+        "an id, or a name of a session, place, provider, model or media type in a body; ids are 36",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
+    REQUEST_PATH_BYTES_MAX: usize = 4_096, "bytes",
+        "a path in a body; the kernel takes no longer one",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
+    REQUEST_TITLE_BYTES_MAX: usize = 1_024, "bytes",
+        "a title that a client chose; lists show one line of it",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
+    ANSWER_REASON_BYTES_MAX: usize = 4_096, "bytes",
+        "a person's words about an answer; a paragraph or two, which the model reads",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
+    IDEMPOTENCY_KEY_BYTES_MAX: usize = 128, "bytes",
+        "a client's idempotency key; a UUID has 36",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
     PATH_PARAMETER_BYTES_MAX: usize = 256, "bytes",
         "a name in a path; ids are 36",
         "gateway::every_row_answers_its_method_alone";

@@ -51,9 +51,6 @@ limits! { ROOMS:
     USER_FILE_BYTES_MAX: usize = 8 << 20, "bytes",
         "one attached file in base64",
         "sessions::a_user_message_is_bounded";
-    IDEMPOTENCY_KEY_BYTES_MAX: usize = 128, "bytes",
-        "a client's idempotency key; a UUID has 36",
-        "sessions::a_user_message_is_bounded";
     TITLE_CHARS_MAX: usize = 60, "characters",
         "a title taken from the first message; one line of a list",
         "sessions::a_title_is_one_short_line";
