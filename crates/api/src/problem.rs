@@ -126,6 +126,7 @@ pub const STATUSES: &[(&str, u16)] = &[
     ("run_unstored", 500),
     ("state_io", 500),
     ("state_refused", 500),
+    ("store_broken", 500),
     ("store_corrupt", 500),
     ("store_io", 500),
     ("store_newer", 500),
