@@ -91,8 +91,11 @@ limits! { FACES:
         "the daemon's standard error before it is set aside, at its start or an hourly look; a process that still logs writes nothing there",
         "cli::standard_error_is_set_aside_once_it_is_over_its_bound";
     DAEMON_READY_MS_MAX: u64 = 15_000, "milliseconds",
-        "how long a starter waits for the daemon it started, database check included",
+        "how long a starter waits for the daemon it started, or for a word that it checks its database",
         "cli::a_daemon_that_never_gets_ready_is_reported";
+    DAEMON_CHECK_MS_MAX: u64 = 600_000, "milliseconds",
+        "how long a starter waits for a database that is checked or copied; tens of gigabytes",
+        "cli::a_daemon_that_checks_its_database_is_waited_for_and_left_alive";
     OPEN_FILES: u64 = 8_192, "files",
         "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
         "cli::a_daemon_opens_more_files_than_its_starter_may";
