@@ -45,11 +45,11 @@ limits! { ROOMS:
     USER_PARTS_MAX: usize = 64, "parts",
         "parts of one user message",
         "sessions::a_user_message_is_bounded";
-    USER_TEXT_BYTES_MAX: usize = 1 << 20, "bytes",
-        "text of one user message; some 250,000 tokens",
+    USER_TEXT_BYTES_MAX: usize = PROMPT_TEXT_BYTES_MAX, "bytes",
+        "text of one user message; what a model is shown, so that nothing a person says is cut unseen",
         "sessions::a_user_message_is_bounded";
-    USER_FILE_BYTES_MAX: usize = 8 << 20, "bytes",
-        "one attached file in base64",
+    USER_FILE_BYTES_MAX: usize = PROMPT_IMAGE_BYTES_MAX, "bytes",
+        "one attached file in base64; what a model is shown",
         "sessions::a_user_message_is_bounded";
     TITLE_CHARS_MAX: usize = 60, "characters",
         "a title taken from the first message; one line of a list",
