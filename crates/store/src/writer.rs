@@ -114,9 +114,7 @@ impl Writer {
                         // Nothing is accepted from here on; what waits is told so.
                         jobs.close();
                         let closed = self.close();
-                        while let Ok(job) = jobs.try_recv() {
-                            job.refuse();
-                        }
+                        refuse_waiting(jobs);
                         answer(reply, closed);
                         return;
                     }
@@ -377,6 +375,12 @@ fn gather(first: Member, jobs: &mut mpsc::Receiver<Job>) -> (Vec<Member>, Option
         }
     }
     (group, None)
+}
+
+fn refuse_waiting(mut jobs: mpsc::Receiver<Job>) {
+    while let Ok(job) = jobs.try_recv() {
+        job.refuse();
+    }
 }
 
 fn refuse_all(group: Vec<Member>, error: &StoreError) {

@@ -56,30 +56,30 @@ async fn what_waits_behind_the_close_is_told_that_it_never_began() {
     let writer = Writer::new(ready.conn, Clock::system(), identity).unwrap();
     let room = Arc::new(Semaphore::new(9));
     let (jobs, inbox) = mpsc::channel(9);
-    let append = async || {
+    let append = || {
         let batch = Batch::of_session(epoch.clone(), SessionId::generate())
             .change(Change::CreateSession(NewSession::default()));
-        let room = Arc::clone(&room).acquire_owned().await.unwrap();
+        let room = Arc::clone(&room).try_acquire_owned().unwrap();
         let (reply, stored) = oneshot::channel();
         let member = Member { sealed: Sealed::new(batch).unwrap(), reply, room };
-        jobs.send(Job::Append(Box::new(member))).await.unwrap();
+        assert!(jobs.try_send(Job::Append(Box::new(member))).is_ok());
         async { Ok::<_, StoreError>(stored.await??.events.len()) }
     };
-    let task = async |panics: bool| {
+    let task = |panics: bool| {
         let (reply, done) = oneshot::channel();
         let work = move |writer: Result<&mut Writer, StoreError>| {
             assert!(!panics, "on purpose");
             answer(reply, writer.map(|_| 0));
         };
-        jobs.send(Job::Task(Box::new(work))).await.unwrap();
+        assert!(jobs.try_send(Job::Task(Box::new(work))).is_ok());
         async { done.await? }
     };
-    let before = append().await;
-    let broken = task(true).await;
-    let after = append().await;
+    let before = append();
+    let broken = task(true);
+    let after = append();
     let (reply, closed) = oneshot::channel();
-    jobs.send(Job::Close(reply)).await.unwrap();
-    let (late, late_task) = (append().await, task(false).await);
+    assert!(jobs.try_send(Job::Close(reply)).is_ok());
+    let (late, late_task) = (append(), task(false));
     std::thread::spawn(move || writer.serve(inbox)).join().unwrap();
     assert_eq!((before.await, broken.await, after.await), (Ok(0), Err(UNKNOWN), Ok(0)));
     assert_eq!(closed.await.unwrap(), Ok(()));
