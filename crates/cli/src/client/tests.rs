@@ -63,13 +63,13 @@ fn paths() -> (tempfile::TempDir, Paths) {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_a_turn_is_told_what_holds_it_up() {
-    let (_dir, paths) = paths();
-    for (noted, code) in [("", "daemon_start_failed"), ("checking", "daemon_checking")] {
-        let held = take_turn(&paths).await.unwrap();
+    for (noted, code) in [("", "daemon_start_failed"), (print::CHECKING, "daemon_checking")] {
+        let (_dir, paths) = paths();
+        let held = state_file::open_or_create(&paths.home.join("start.lock")).unwrap();
+        held.lock().unwrap();
         rustix::io::pwrite(&held, noted.as_bytes(), 0).unwrap();
         let failure = take_turn(&paths).await.unwrap_err();
         assert_eq!(failure.code, code, "{}", failure.message);
-        held.unlock().unwrap();
     }
 }
 
