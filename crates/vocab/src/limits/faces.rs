@@ -95,7 +95,7 @@ limits! { FACES:
         "cli::a_daemon_that_never_gets_ready_is_reported";
     DAEMON_CHECK_MS_MAX: u64 = 600_000, "milliseconds",
         "how long a starter waits for a database that is checked or copied; tens of gigabytes",
-        "cli::a_daemon_that_checks_its_database_is_waited_for_and_left_alive";
+        "cli::who_waits_for_a_turn_is_told_what_holds_it_up";
     OPEN_FILES: u64 = 8_192, "files",
         "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
         "cli::a_daemon_opens_more_files_than_its_starter_may";
