@@ -200,11 +200,7 @@ impl Loop {
 
     async fn expire(&self, blocks: Vec<BlockId>) -> Result<(), Failure> {
         for block in blocks {
-            let stored = self
-                .pen
-                .write(|transcript| answer::answer(transcript, &block, answer::expired()))
-                .await;
-            match stored {
+            match self.pen.write(|transcript| answer::expire(transcript, &block)).await {
                 // Somebody answered in this very moment.
                 Err(failure) if failure.code == "already_answered" => {}
                 stored => stored?,

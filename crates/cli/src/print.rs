@@ -147,6 +147,23 @@ pub(crate) fn stdin_is_terminal() -> bool {
     io::stdin().is_terminal()
 }
 
+/// The line on the readiness pipe, and the note in the file of turns, of a daemon that is busy with its
+/// database: whoever waits for it may have to wait long, and must not end it.
+pub(crate) const CHECKING: &str = "checking";
+
+/// Says to the starter, and to those who wait for their turn, that the database is being checked.
+pub(crate) fn checking_while_others_wait() {
+    write_out(&format!("{CHECKING}\n")).ok();
+    // Standard input is the starter's turn.
+    rustix::io::pwrite(rustix::stdio::stdin(), CHECKING.as_bytes(), 0).ok();
+}
+
+/// Says to a person that the database is being checked.
+pub(crate) fn checking() {
+    err("stead: the database is being checked, since it was not closed cleanly or is of an older \
+         version; with a large one this takes minutes\n");
+}
+
 /// Says to the starter that the daemon is ready, and lets go of its pipe.
 pub(crate) fn ready_and_detach() -> std::io::Result<()> {
     let mut stdout = std::io::stdout();

@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "the door to Stead's own state, not to workspaces")]
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
@@ -202,6 +202,52 @@ pub fn remove(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Removes a directory with all that is below it; a missing one is fine. Links are removed, also the
+/// directory itself when it is one, and never followed.
+///
+/// # Errors
+/// When something of it cannot be removed; the rest may be gone.
+pub fn remove_tree(path: &Path) -> io::Result<bool> {
+    match fs::remove_dir_all(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(named(path, &error)),
+    }
+}
+
+/// Removes a directory if it is empty, and tells whether it was.
+///
+/// # Errors
+/// When it is empty and cannot be removed, or is no directory.
+pub fn remove_empty(path: &Path) -> io::Result<bool> {
+    match fs::remove_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty
+            ) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(named(path, &error)),
+    }
+}
+
+/// Returns the names in a directory of ours; a missing one holds none.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn names(dir: &Path) -> io::Result<Vec<OsString>> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(named(dir, &error)),
+    };
+    let names: io::Result<Vec<_>> = entries.map(|entry| Ok(entry?.file_name())).collect();
+    names.map_err(|error| named(dir, &error))
 }
 
 /// Renames a state file, over an older one of that name.

@@ -111,7 +111,7 @@ impl Store {
         work: impl FnOnce(&mut Writer) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, done) = oneshot::channel();
-        self.send(Job::Task(Box::new(move |writer| answer(reply, work(writer))))).await?;
+        self.send(Job::Task(Box::new(move |writer| answer(reply, writer.and_then(work))))).await?;
         done.await?
     }
 

@@ -70,6 +70,25 @@ fn the_temporary_of_a_publication_is_one_that_is_swept() {
 }
 
 #[test]
+fn a_tree_is_removed_and_what_its_links_lead_to_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let (tree, outside) = (dir.path().join("tree"), dir.path().join("outside"));
+    fs::create_dir_all(tree.join("deep")).unwrap();
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("kept"), "kept").unwrap();
+    symlink(&outside, tree.join("deep/link")).unwrap();
+    assert!(!remove_empty(&tree).unwrap());
+    assert_eq!(names(&tree).unwrap(), ["deep"]);
+    assert!(remove_tree(&tree).unwrap());
+    assert!(!remove_tree(&tree).unwrap());
+    symlink(&outside, &tree).unwrap();
+    assert!(remove_tree(&tree).unwrap());
+    assert!(names(&tree).unwrap().is_empty());
+    assert!(!remove_empty(&tree).unwrap());
+    assert_eq!(fs::read(outside.join("kept")).unwrap(), b"kept");
+}
+
+#[test]
 fn a_link_is_never_followed() {
     let dir = tempfile::tempdir().unwrap();
     publish(&dir.path().join("real"), b"x").unwrap();

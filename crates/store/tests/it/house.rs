@@ -26,7 +26,9 @@ async fn deleting_leaves_one_tombstone() {
     assert_eq!(store.delete_session(&id).await.unwrap_err().code(), "conflict");
     change(&store, &id, state(&run, RunState::Parked { blocks: vec![] })).await.unwrap();
     let before = store.cursor().await.unwrap();
+    assert!(!store.is_deleted(&id).await.unwrap());
     let tombstone = store.delete_session(&id).await.unwrap();
+    assert!(store.is_deleted(&id).await.unwrap());
     assert_eq!(tombstone.body, json!({"kind": "session_deleted"}));
     assert_eq!(tombstone.session, Some(id.clone()));
     let left = store.facts_after(None, 100).await.unwrap();

@@ -6,6 +6,7 @@ use std::{
     fs,
     io::{Seek, SeekFrom, Write},
     os::unix::fs::{PermissionsExt, symlink},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use store::{Opening, Options, Store};
@@ -54,6 +55,28 @@ async fn a_link_in_place_of_the_database_is_refused() {
     let link = rig.dir.path().join("link.db");
     symlink(rig.path(), &link).unwrap();
     assert!(Store::open(&Options { path: link, ..rig.options() }).is_err());
+}
+
+static LONG_WORK: AtomicUsize = AtomicUsize::new(0);
+
+fn note_long_work() {
+    LONG_WORK.fetch_add(1, Ordering::SeqCst);
+}
+
+#[tokio::test]
+async fn only_what_takes_long_is_told_before_it_begins() {
+    let rig = Rig::new();
+    let open = |told: usize| {
+        LONG_WORK.store(0, Ordering::SeqCst);
+        let options = Options { on_long_work: note_long_work, ..rig.options() };
+        let (store, opening) = Store::open(&options).unwrap();
+        assert_eq!(LONG_WORK.load(Ordering::SeqCst), told, "{opening:?}");
+        store
+    };
+    open(0).close().await.unwrap();
+    drop(open(0));
+    open(1).close().await.unwrap();
+    open(0);
 }
 
 async fn damaged(damage: impl FnOnce(&Rig)) {

@@ -46,6 +46,21 @@ limits! { FACES:
     REQUEST_KEYS_MAX: usize = 32, "keys",
         "keys that a request brings; there are not as many vendors",
         "gateway::keys_of_a_request_are_bounded_like_stored_ones";
+    REQUEST_NAME_BYTES_MAX: usize = 256, "bytes",
+        "an id, or a name of a session, place, provider, model or media type in a body; ids are 36",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
+    REQUEST_PATH_BYTES_MAX: usize = 4_096, "bytes",
+        "a path in a body; the kernel takes no longer one",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
+    REQUEST_TITLE_BYTES_MAX: usize = 1_024, "bytes",
+        "a title that a client chose; lists show one line of it",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
+    ANSWER_REASON_BYTES_MAX: usize = 4_096, "bytes",
+        "a person's words about an answer; a paragraph or two, which the model reads",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
+    IDEMPOTENCY_KEY_BYTES_MAX: usize = 128, "bytes",
+        "a client's idempotency key; a UUID has 36",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
     PATH_PARAMETER_BYTES_MAX: usize = 256, "bytes",
         "a name in a path; ids are 36",
         "gateway::every_row_answers_its_method_alone";
@@ -76,8 +91,11 @@ limits! { FACES:
         "the daemon's standard error before it is set aside, at its start or an hourly look; a process that still logs writes nothing there",
         "cli::standard_error_is_set_aside_once_it_is_over_its_bound";
     DAEMON_READY_MS_MAX: u64 = 15_000, "milliseconds",
-        "how long a starter waits for the daemon it started, database check included",
+        "how long a starter waits for the daemon it started, or for a word that it checks its database",
         "cli::a_daemon_that_never_gets_ready_is_reported";
+    DAEMON_CHECK_MS_MAX: u64 = 600_000, "milliseconds",
+        "how long a starter waits for a database that is checked or copied; tens of gigabytes",
+        "cli::who_waits_for_a_turn_is_told_what_holds_it_up";
     OPEN_FILES: u64 = 8_192, "files",
         "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
         "cli::a_daemon_opens_more_files_than_its_starter_may";

@@ -45,14 +45,11 @@ limits! { ROOMS:
     USER_PARTS_MAX: usize = 64, "parts",
         "parts of one user message",
         "sessions::a_user_message_is_bounded";
-    USER_TEXT_BYTES_MAX: usize = 1 << 20, "bytes",
-        "text of one user message; some 250,000 tokens",
+    USER_TEXT_BYTES_MAX: usize = PROMPT_TEXT_BYTES_MAX, "bytes",
+        "text of one user message; what a model is shown, so that nothing a person says is cut unseen",
         "sessions::a_user_message_is_bounded";
-    USER_FILE_BYTES_MAX: usize = 8 << 20, "bytes",
-        "one attached file in base64",
-        "sessions::a_user_message_is_bounded";
-    IDEMPOTENCY_KEY_BYTES_MAX: usize = 128, "bytes",
-        "a client's idempotency key; a UUID has 36",
+    USER_FILE_BYTES_MAX: usize = PROMPT_IMAGE_BYTES_MAX, "bytes",
+        "one attached file in base64; what a model is shown",
         "sessions::a_user_message_is_bounded";
     TITLE_CHARS_MAX: usize = 60, "characters",
         "a title taken from the first message; one line of a list",
@@ -104,4 +101,7 @@ limits! { ROOMS:
     ANSWER_HOURS: u32 = 168, "hours",
         "how long a question waits before it counts as denied; a week covers a weekend and an illness",
         "sessions::a_question_that_nobody_answers_counts_as_denied";
+    GO_ON_RETRY_MS: u64 = 300_000, "milliseconds",
+        "until an answered run that could not go on is tried again; a key or a model may be there by then",
+        "sessions::time_denies_without_a_model_and_goes_on_once_there_is_one";
 }

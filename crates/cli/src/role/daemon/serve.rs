@@ -88,7 +88,8 @@ async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::R
     // ready.
     let signals = Signals::install()?;
     let credential = single::credential(&paths)?;
-    let composed = compose::compose(&paths, &credential).await?;
+    let on_long_work = if detach { print::checking_while_others_wait } else { print::checking };
+    let composed = compose::compose(&paths, &credential, on_long_work).await?;
     let shutdown = Shutdown::new();
     let doors = Doors { socket: paths.socket(), port };
     let server =
