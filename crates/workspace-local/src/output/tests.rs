@@ -71,6 +71,29 @@ fn many_short_lines_and_one_long_line_both_have_an_artifact() {
 }
 
 #[test]
+fn output_without_a_place_is_dropped_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a");
+    let (id, bounds) = (WorkspaceId("w".into()), artifact::Bounds::default());
+    let store = Store::open(&path, &id, bounds, &Clock::system()).unwrap();
+    std::fs::remove_dir(&path).unwrap();
+    let mut collector = Collector::new(store);
+    let chunk = [b'x'; 64 * 1024];
+    for _ in 0..400 {
+        collector.push(&chunk);
+        let raw = match &collector.kept {
+            Kept::Memory(raw) => raw.capacity(),
+            Kept::Artifact(_) | Kept::Nowhere { .. } => 0,
+        };
+        let held = raw + collector.tail.capacity() + collector.partial.capacity();
+        assert!(held <= 8 * TAIL_BYTES, "{held}");
+    }
+    let collected = collector.finish();
+    assert_eq!(collected.text.len(), TOOL_TEXT_BYTES_MAX);
+    assert_eq!((collected.artifact, collected.dropped), (None, 400 * 64 * 1024));
+}
+
+#[test]
 fn a_watcher_who_does_not_look_costs_a_bounded_memory() {
     let pending = Pending::default();
     for _ in 0..100 {

@@ -125,6 +125,17 @@ async fn much_output_is_kept_whole_beside_its_end() {
 }
 
 #[tokio::test]
+async fn output_that_could_not_be_kept_is_told_as_such() {
+    let bench = Bench::new();
+    std::fs::remove_dir(bench.dir.path().join("artifacts")).unwrap();
+    let outcome = bench.call("bash", json!({"command": "seq 1 3000"})).await;
+    let wanted = "[Lines 1001-3000 of 3000. The full output could not be kept]";
+    assert!(outcome.plain_text().ends_with(wanted));
+    let told = details(&outcome);
+    assert_eq!((&told["fullOutputPath"], &told["fullOutputDropped"]), (&json!(null), &json!(13_893)));
+}
+
+#[tokio::test]
 async fn what_a_command_leaves_running_is_named_and_ends_with_the_run() {
     let bench = Bench::new();
     let outcome = bench.call("bash", json!({"command": "sleep 600 & echo $!"})).await;
