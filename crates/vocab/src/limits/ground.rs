@@ -42,6 +42,9 @@ limits! { GROUND:
     TRAVERSE_RESULTS_MAX: usize = 4_096, "results",
         "results finished out of order and not yet delivered",
         "confine::order_does_not_depend_on_threads";
+    TRAVERSE_AHEAD_BYTES_MAX: usize = 8 << 20, "bytes",
+        "what results finished out of order may hold before helping threads pause",
+        "confine::results_held_ahead_are_bounded_in_bytes";
     IGNORE_FILE_BYTES_MAX: usize = 1 << 20, "bytes",
         "an ignore file; a longer one is no list of patterns",
         "confine::a_giant_ignore_file_is_not_read";
@@ -215,6 +218,12 @@ limits! { GROUND:
     GREP_LINE_CHARS_MAX: usize = 500, "characters",
         "a line among matches; minified files would fill the answer",
         "workspace_local::grep_cuts_long_lines_and_says_so";
+    GREP_FILE_BYTES_MAX: usize = 256 * 1024, "bytes",
+        "what is held of one file's lines, paths before them included; an answer for a model shows 50 KiB",
+        "workspace_local::grep_holds_a_bounded_text_of_one_file";
+    SEARCH_BYTES_MAX: usize = 8 << 20, "bytes",
+        "results of one search or listing together; a hundred thousand paths of some length",
+        "workspace_local::searches_and_listings_hold_a_bounded_text";
     GREP_HEAP_BYTES_MAX: usize = 16 << 20, "bytes",
         "memory of a searching thread; a longer line counts as too large",
         "workspace_local::grep_says_what_it_passed_over";

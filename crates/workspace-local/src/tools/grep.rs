@@ -89,6 +89,14 @@ fn worded(found: &Found, limit: usize) -> Outcome {
             .push(format!("First {limit} matches, limit={more} shows more, or narrow the pattern"));
         details.insert("matchLimitReached".into(), json!(limit));
     }
+    if found.full {
+        let matches = found.matches;
+        notices.push(format!(
+            "The search ended after {matches} matches, whose lines are as many as may be held; narrow the \
+             pattern, or look in fewer files"
+        ));
+        details.insert("bytesLimitReached".into(), json!(true));
+    }
     if facts.cut() {
         notices.push(format!("Cut at {}", truncate::size(Bounds::LIST.bytes as u64)));
         details.insert("truncation".into(), facts.to_json());
