@@ -19,20 +19,20 @@ limits! { GROUND:
         "one name of a path; what common file systems store",
         "vocab::limits_of_paths_are_met";
     PATH_COMPONENTS_MAX: usize = 256, "components",
-        "steps of a path; each holds an open handle while it is walked",
-        "vocab::limits_of_paths_are_met";
+        "steps of a path, and directories that its links lead down; each holds an open handle while it is walked",
+        "confine::links_lead_no_deeper_than_a_path_may";
     PATH_LINKS_MAX: usize = 40, "links",
         "symbolic links followed on one path; the kernel's own number",
         "confine::too_many_links_are_refused";
     PATH_RETRIES_MAX: usize = 16, "attempts",
-        "walks repeated because the tree changed meanwhile; then `busy`",
-        "confine::a_hostile_thread_never_leads_outside";
+        "walks of a path whose tree changes meanwhile; then `busy`",
+        "confine::a_tree_that_keeps_changing_is_given_up";
     LANE_WAITERS_MAX: usize = 1_024, "waiters",
         "requests waiting for one file; more is a loop, not work",
         "confine::a_full_lane_refuses";
     TRAVERSE_WORKERS_MAX: usize = 16, "threads",
         "threads of one directory walk; a disk answers no faster with more",
-        "confine::order_does_not_depend_on_threads";
+        "confine::a_walk_has_no_more_threads_than_a_disk_bears";
     TRAVERSE_DEPTH_MAX: usize = 256, "directories",
         "depth of a walk; each level holds an open handle",
         "confine::too_deep_trees_are_counted_not_followed";
@@ -41,7 +41,7 @@ limits! { GROUND:
         "confine::a_directory_with_too_many_entries_is_counted";
     TRAVERSE_RESULTS_MAX: usize = 4_096, "results",
         "results finished out of order and not yet delivered",
-        "confine::order_does_not_depend_on_threads";
+        "confine::work_ahead_pauses_at_its_bounds";
     TRAVERSE_AHEAD_BYTES_MAX: usize = 8 << 20, "bytes",
         "what results finished out of order may hold before helping threads pause",
         "confine::results_held_ahead_are_bounded_in_bytes";
@@ -49,7 +49,7 @@ limits! { GROUND:
         "an ignore file; a longer one is no list of patterns",
         "confine::a_giant_ignore_file_is_not_read";
     PROTECTED_ENTRIES_MAX: usize = 200_000, "entries",
-        "files and directories of our own that are compared by inode; beyond it every hard-linked file of the same device is refused",
+        "files and directories of our own that are compared by inode; beyond it every hard-linked file and every mount of the same devices is refused",
         "confine::too_many_protected_files_fail_closed";
 
     // workspace-local
