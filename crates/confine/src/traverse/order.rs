@@ -226,3 +226,6 @@ pub(super) fn drive<T: Send, W: Send, V>(
         }
     });
 }
+
+#[cfg(test)]
+mod tests;
