@@ -190,16 +190,19 @@ limits! { GROUND:
         "workspace_local::work_runs_on_a_bounded_number_of_threads_and_close_waits_for_it";
     ARTIFACT_BYTES_MAX: u64 = 256 << 20, "bytes",
         "one full output; the 100 MB builds print fit twice",
-        "workspace_local::artifacts_are_bounded_each_and_together_and_in_time";
+        "workspace_local::full_outputs_are_kept_within_the_named_bounds";
     ARTIFACTS_BYTES_MAX: u64 = 1 << 30, "bytes",
         "full outputs of a workspace together; the oldest go first",
-        "workspace_local::artifacts_are_bounded_each_and_together_and_in_time";
+        "workspace_local::full_outputs_are_kept_within_the_named_bounds";
+    ARTIFACTS_ALL_BYTES_MAX: u64 = 4 << 30, "bytes",
+        "full outputs of all workspaces together, open or not, at each hourly look; the oldest go first",
+        "workspace_local::outputs_of_all_places_are_swept_by_age_and_size";
     ARTIFACTS_MAX: usize = 1_000, "files",
         "full outputs of a workspace; each has an entry in memory",
         "workspace_local::no_more_artifacts_are_kept_than_a_directory_bears";
     ARTIFACT_TTL_MS: u64 = 24 * 60 * 60 * 1_000, "ms",
         "how long a full output is kept; a day's work",
-        "workspace_local::artifacts_are_bounded_each_and_together_and_in_time";
+        "workspace_local::full_outputs_are_kept_within_the_named_bounds";
     TOOL_RESULTS_MAX: usize = 100_000, "results",
         "the largest limit a search or listing may be given",
         "workspace_local::arguments_out_of_bounds_are_named";

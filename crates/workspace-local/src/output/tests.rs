@@ -77,6 +77,7 @@ fn output_without_a_place_is_dropped_and_counted() {
     let (id, bounds) = (WorkspaceId("w".into()), artifact::Bounds::default());
     let store = Store::open(&path, &id, bounds, &Clock::system()).unwrap();
     std::fs::remove_dir(&path).unwrap();
+    std::fs::write(&path, "no directory").unwrap();
     let mut collector = Collector::new(store);
     let chunk = [b'x'; 64 * 1024];
     for _ in 0..400 {
