@@ -216,6 +216,13 @@ impl OwnedWorkspace for Owner {
         Arc::new(LocalWorkspace(Arc::clone(&self.0)))
     }
 
+    fn is_busy(&self) -> bool {
+        self.0.programs.as_ref().is_some_and(|programs| {
+            let scopes = programs.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+            scopes.open.values().any(|scope| scope.is_busy())
+        })
+    }
+
     fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
         let site = Arc::clone(&self.0);
         Box::pin(async move {
@@ -233,7 +240,8 @@ impl OwnedWorkspace for Owner {
 }
 
 impl Site {
-    /// Ends programs, then waits for work in progress, then removes what was kept. Blocks.
+    /// Ends programs, then waits for work in progress. Full outputs stay, for they are kept a while.
+    /// Blocks.
     fn close(&self) {
         if let Some(programs) = &self.programs {
             let mut scopes = programs.scopes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -246,6 +254,5 @@ impl Site {
             programs.pool.close();
         }
         self.files.close();
-        self.artifacts.close();
     }
 }

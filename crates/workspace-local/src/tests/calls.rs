@@ -132,14 +132,16 @@ async fn long_commands_do_not_hold_up_file_tools() {
 }
 
 #[tokio::test]
-async fn a_closed_workspace_refuses_and_keeps_nothing() {
+async fn a_closed_workspace_refuses_and_its_outputs_are_there_when_it_opens_again() {
     let mut bench = Bench::new();
     let many = json!({"command": "seq 1 3000"});
     let outcome = bench.call("bash", many).await;
-    assert!(details(&outcome)["fullOutputPath"].is_string());
+    let uri = details(&outcome)["fullOutputPath"].as_str().unwrap().to_owned();
     bench.owner.take().unwrap().close().await;
-    assert!(!bench.dir.path().join("artifacts").exists());
     bench.refused_before("read", json!({"path": "a"}), "workspace_closed").await;
+    let again = Bench::over(bench.dir, |_| {});
+    let first = again.text("read", json!({"path": uri, "limit": 1})).await;
+    assert!(first.starts_with("1\n"), "{first}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

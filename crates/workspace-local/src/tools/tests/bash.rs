@@ -127,7 +127,9 @@ async fn much_output_is_kept_whole_beside_its_end() {
 #[tokio::test]
 async fn output_that_could_not_be_kept_is_told_as_such() {
     let bench = Bench::new();
-    std::fs::remove_dir(bench.dir.path().join("artifacts")).unwrap();
+    let place = bench.dir.path().join("artifacts");
+    std::fs::remove_dir(&place).unwrap();
+    std::fs::write(&place, "no directory").unwrap();
     let outcome = bench.call("bash", json!({"command": "seq 1 3000"})).await;
     let wanted = "[Lines 1001-3000 of 3000. The full output could not be kept]";
     assert!(outcome.plain_text().ends_with(wanted));
@@ -144,9 +146,11 @@ async fn what_a_command_leaves_running_is_named_and_ends_with_the_run() {
     let text = outcome.plain_text();
     assert!(text.starts_with(&format!("{pid}\n\n[Still running: {pid} sleep 600.")), "{text}");
     assert!(text.contains("stead bg"));
+    assert!(bench.owner.as_ref().unwrap().is_busy());
     let sleeper = ProcId::of(u32::try_from(pid).unwrap()).unwrap();
     let ended = bench.workspace.end_run(&bench.run).await;
     assert_eq!(ended, [format!("ended {pid} sleep 600")]);
     assert!(!sleeper.is_alive());
+    assert!(!bench.owner.as_ref().unwrap().is_busy());
     assert_eq!(bench.workspace.end_run(&bench.run).await, Vec::<String>::new());
 }
