@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "the machine's id is read from where the system keeps it"
+    reason = "the machine's id is read from where the system keeps it, a root is named without links"
 )]
 
 use std::{
@@ -140,10 +140,12 @@ impl From<OpenError> for Failure {
 }
 
 /// Returns the id of a root on this machine: 16 hexadecimal digits over the machine's id and the
-/// canonical path.
+/// canonical path, however the root is spelled here.
 #[must_use]
-pub fn derived_id(real_root: &Path) -> WorkspaceId {
+pub fn derived_id(root: &Path) -> WorkspaceId {
     use std::os::unix::ffi::OsStrExt;
+    // What is not there has no other name yet, and cannot be opened either.
+    let real_root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let machine = ["/etc/machine-id", "/var/lib/dbus/machine-id"]
         .iter()
         .find_map(|path| std::fs::read(path).ok())
@@ -161,6 +163,12 @@ impl LocalWorkspace {
     /// # Errors
     /// When the root, the directory for outputs or the shell cannot be used.
     pub fn open(options: Options) -> Result<Box<dyn OwnedWorkspace>, OpenError> {
+        Ok(Box::new(Owner(Arc::new(Site::open(options)?))))
+    }
+}
+
+impl Site {
+    fn open(options: Options) -> Result<Self, OpenError> {
         let home = options.programs.environment.get("HOME").map(PathBuf::from);
         let root = Root::open(
             &options.root,
@@ -181,7 +189,7 @@ impl LocalWorkspace {
             None => None,
         };
         let specs = tools::specs(programs.is_some());
-        Ok(Box::new(Owner(Arc::new(Site {
+        Ok(Self {
             id,
             root,
             artifacts,
@@ -191,7 +199,7 @@ impl LocalWorkspace {
             catalog: Arc::new(Catalog::new(1, specs.into_iter().map(Arc::new))),
             clock: options.clock,
             recent: Mutex::default(),
-        }))))
+        })
     }
 }
 
@@ -256,3 +264,6 @@ impl Site {
         self.files.close();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -178,16 +178,16 @@ limits! { GROUND:
         "workspace_local::a_full_queue_refuses_before_anything_starts";
     POOL_FILE_THREADS_MAX: usize = 8, "threads",
         "threads for file work of one workspace; a disk answers no faster with more",
-        "workspace_local::work_runs_on_a_bounded_number_of_threads_and_close_waits_for_it";
+        "workspace_local::each_pool_of_a_workspace_has_the_threads_of_its_row";
     POOL_PROGRAM_THREADS_MAX: usize = 64, "threads",
         "commands that run at once in one workspace; each holds a thread",
-        "workspace_local::long_commands_do_not_hold_up_file_tools";
+        "workspace_local::each_pool_of_a_workspace_has_the_threads_of_its_row";
     POOL_WAITING_THREADS_MAX: usize = 64, "threads",
         "threads that wait for a file somebody else changes",
-        "workspace_local::edits_of_one_file_happen_in_the_order_of_the_calls";
+        "workspace_local::only_so_many_threads_wait_for_others";
     POOL_IDLE_MS: u64 = 10_000, "ms",
         "an idle thread ends after it; an idle daemon holds none",
-        "workspace_local::work_runs_on_a_bounded_number_of_threads_and_close_waits_for_it";
+        "workspace_local::a_thread_without_work_ends_after_a_while";
     ARTIFACT_BYTES_MAX: u64 = 256 << 20, "bytes",
         "one full output; the 100 MB builds print fit twice",
         "workspace_local::full_outputs_are_kept_within_the_named_bounds";
@@ -265,10 +265,10 @@ limits! { GROUND:
         "workspace_local::a_watcher_who_does_not_look_costs_a_bounded_memory";
     PROGRESS_INTERVAL_MS: u64 = 100, "ms",
         "pause between pieces of progress; faster than eyes",
-        "workspace_local::output_is_told_while_the_command_runs";
+        "workspace_local::progress_is_told_in_pieces_with_a_pause_between_them";
     RECENT_CALLS_MAX: usize = 64, "calls",
         "changes remembered by their key, so that a repeated one is not done twice",
-        "workspace_local::two_calls_with_one_key_are_one_call";
+        "workspace_local::as_many_calls_are_remembered_as_the_limit_says";
     READDIR_ENTRIES_MAX: usize = 50_000, "entries",
         "entries of a primitive listing; about 5 MB on a wire",
         "workspace_local::a_listing_beyond_its_bound_is_refused";

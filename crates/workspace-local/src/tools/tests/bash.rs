@@ -4,7 +4,7 @@ use crate::bench::{Bench, details};
 use serde_json::json;
 use stdx::proc_id::ProcId;
 use vocab::outcome::Effect;
-use workspace::call::{Call, Envelope};
+use workspace::call::{Call, Envelope, Progress};
 
 #[tokio::test]
 async fn output_and_code_are_told() {
@@ -90,18 +90,22 @@ async fn cancelling_ends_the_command_and_keeps_what_it_said() {
 #[tokio::test]
 async fn output_is_told_while_the_command_runs() {
     let bench = Bench::new();
-    let command = "echo one; while [ ! -e go ]; do sleep 0.02; done; echo two";
-    let call =
-        bench.workspace.call(bench.prepared("bash", json!({"command": command})), bench.context());
-    let go = async {
-        while bench.progress.lock().unwrap().is_empty() {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-        bench.file("go", "");
+    let pipe = bench.pipe("go");
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let context = workspace::call::CallContext {
+        progress: std::sync::Arc::new(move |Progress::Output(text)| tell.send(text).unwrap()),
+        ..bench.context()
     };
-    let (outcome, ()) = futures_util::future::join(call, go).await;
+    let command = json!({"command": "echo one; read _ <go; echo two"});
+    let call = bench.workspace.call(bench.prepared("bash", command), context);
+    let go = async {
+        let first = told.recv().await.unwrap();
+        tokio::task::spawn_blocking(move || std::fs::write(pipe, "\n")).await.unwrap().unwrap();
+        first
+    };
+    let (outcome, first) = futures_util::future::join(call, go).await;
     assert_eq!(outcome.plain_text(), "one\ntwo");
-    assert_eq!(bench.progress.lock().unwrap().concat(), "one\ntwo\n");
+    assert_eq!((first.as_str(), told.recv().await.as_deref()), ("one\n", Some("two\n")));
 }
 
 #[tokio::test]
