@@ -84,7 +84,7 @@ limits! { GROUND:
         "sandbox::a_timeout_outside_its_range_is_refused";
     CHILD_GRACE_MS: u64 = 2_000, "ms",
         "time to end after the polite signal; builds remove their temporary files in it",
-        "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+        "sandbox::a_child_has_the_named_grace_unless_a_policy_says_otherwise";
     CHILD_SILENCE_MS: u64 = 100, "ms",
         "silence after the child's end that means no more output; each chunk begins it anew",
         "sandbox::a_background_child_that_keeps_the_pipe_is_a_survivor";
@@ -93,22 +93,22 @@ limits! { GROUND:
         "sandbox::a_writer_that_never_falls_silent_is_left_after_a_while";
     CHILD_KILL_ROUND_MS: u64 = 500, "ms",
         "time for killed processes to be gone before the next look",
-        "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+        "sandbox::a_round_lasts_no_longer_than_its_limit";
     CHILD_KILL_ROUNDS_MAX: usize = 32, "rounds",
         "looks for processes that appear while others are killed",
-        "sandbox::ending_a_scope_kills_everything_in_it";
+        "sandbox::what_keeps_appearing_is_chased_for_so_many_rounds";
     CHILD_CHUNK_BYTES: usize = 64 * 1024, "bytes",
         "one read of output; a pipe holds as much unless it is enlarged",
-        "sandbox::twenty_megabytes_arrive_whole";
+        "sandbox::a_fast_writer_is_read_in_bounded_pieces";
     CHILD_CHUNKS_PER_WAKE: usize = 16, "chunks",
         "reads before a wish to stop is looked at again",
-        "sandbox::cancelling_a_running_command_stops_it";
+        "sandbox::one_wake_reads_so_many_chunks";
     CHILD_PIPE_BYTES: usize = 512 * 1024, "bytes",
         "pipe of a fast writer; half of what an ordinary user may ask for",
-        "sandbox::twenty_megabytes_arrive_whole";
+        "sandbox::a_pipe_grows_with_the_first_full_chunk";
     CHILD_REST_READS_MAX: usize = 16, "reads",
         "wakes' worth of chunks read after the end; more than a full pipe",
-        "sandbox::twenty_megabytes_arrive_whole";
+        "sandbox::a_fast_writer_is_read_in_bounded_pieces";
     CHILD_SURVIVORS_LISTED_MAX: usize = 32, "processes",
         "descendants named in a report; all of them are kept track of",
         "sandbox::no_more_survivors_are_named_than_a_report_can_bear";
