@@ -26,7 +26,7 @@ use crate::{
     hash, image,
     lanes::{self, Parents},
     output::Collector,
-    search::{self, Meaning, Query, Role},
+    search::{self, Extent, Meaning, Query, Role},
     serve::LocalWorkspace,
     site::Site,
     stop::Stop,
@@ -207,7 +207,7 @@ impl Workspace for LocalWorkspace {
             let pattern = Pattern::new(&pattern)?;
             let path = site.root.parse(&at.path)?;
             let found = tools::find_paths(&site.root, &path, (&pattern, limit), stop)?;
-            if found.full {
+            if found.extent == Extent::Held {
                 return Err(too_many_results());
             }
             Ok(found.paths)
@@ -225,7 +225,7 @@ impl Workspace for LocalWorkspace {
             query.limit = limit;
             let path = site.root.parse(&at.path)?;
             let found = search::run(&site.root, &path, &query, stop)?;
-            if found.full {
+            if found.extent == Extent::Held {
                 return Err(too_many_results());
             }
             let mut matches = Vec::new();

@@ -87,14 +87,22 @@ pub(crate) struct Skipped {
     pub(crate) protected: usize,
 }
 
+/// How much of what there is was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Extent {
+    #[default]
+    All,
+    /// As many results as were wanted; there are more.
+    Wanted,
+    /// As many as may be held; there are more.
+    Held,
+}
+
 /// Everything that was found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) files: Vec<File>,
-    /// Whether there is more than was wanted.
-    pub(crate) more: bool,
-    /// Whether there is more than may be held.
-    pub(crate) full: bool,
+    pub(crate) extent: Extent,
     /// Matches among the lines.
     pub(crate) matches: usize,
     bytes: usize,
@@ -152,7 +160,7 @@ impl Query {
 
 /// What one visit told.
 enum Told {
-    Found { file: File, cut: bool, full: bool },
+    Found { file: File, cut: bool, extent: Extent },
     Binary,
     TooLarge,
     Unreadable,
@@ -181,11 +189,8 @@ pub(crate) fn run(
     let mut found = Found::default();
     let cancel = Arc::new(AtomicBool::new(false));
     let held = Arc::new(AtomicUsize::new(0));
-    let walk = Traverse {
-        cancel: Arc::clone(&cancel),
-        held: Arc::clone(&held),
-        ..Traverse::default()
-    };
+    let walk =
+        Traverse { cancel: Arc::clone(&cancel), held: Arc::clone(&held), ..Traverse::default() };
     let held = &*held;
     let single = root.stat(start).is_ok_and(|meta| meta.kind == Kind::File);
     // A file that was named is searched, also where rules ignore it.
@@ -229,10 +234,10 @@ fn visit(entry: &Entry<'_>, query: &Query, searcher: &mut Searcher) -> Option<To
     let mut sink = Lines { limit: query.limit, path_bytes, ..Lines::default() };
     match searcher.search_file(&query.matcher, &file, &mut sink) {
         Ok(()) if sink.binary => Some(Told::Binary),
-        Ok(()) if sink.lines.is_empty() && !sink.full => None,
+        Ok(()) if sink.lines.is_empty() && sink.extent == Extent::All => None,
         Ok(()) => {
             let file = File { path: shown(entry.path), lines: sink.lines, bytes: sink.bytes };
-            Some(Told::Found { file, cut: sink.cut, full: sink.full })
+            Some(Told::Found { file, cut: sink.cut, extent: sink.extent })
         }
         // What the searcher says when a line does not fit its memory.
         Err(error) if error.kind() == std::io::ErrorKind::Other => Some(Told::TooLarge),
@@ -253,15 +258,15 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 fn take(found: &mut Found, limit: usize, told: Told) -> Flow {
-    let (mut file, cut, full) = match told {
-        Told::Found { file, cut, full } => (file, cut, full),
+    let (mut file, cut, extent) = match told {
+        Told::Found { file, cut, extent } => (file, cut, extent),
         Told::Binary => return count(&mut found.skipped.binary),
         Told::TooLarge => return count(&mut found.skipped.too_large),
         Told::Unreadable => return count(&mut found.skipped.unreadable),
         Told::Protected => return count(&mut found.skipped.protected),
     };
     if SEARCH_BYTES_MAX < found.bytes + file.bytes {
-        found.full = true;
+        found.extent = Extent::Held;
         return Flow::Stop;
     }
     found.bytes += file.bytes;
@@ -283,14 +288,13 @@ fn take(found: &mut Found, limit: usize, told: Told) -> Flow {
     while lines.last().is_some_and(|line| line.role == Role::Before) {
         lines.pop();
     }
-    found.more |= over;
-    found.full |= full && !over;
+    found.extent = if over { Extent::Wanted } else { extent };
     found.matches += here.min(room);
     found.lines_cut |= cut;
     if !lines.is_empty() {
         found.files.push(file);
     }
-    if over || full { Flow::Stop } else { Flow::Continue }
+    if found.extent == Extent::All { Flow::Continue } else { Flow::Stop }
 }
 
 fn count(counter: &mut usize) -> Flow {
@@ -305,8 +309,8 @@ struct Lines {
     path_bytes: usize,
     lines: Vec<Line>,
     bytes: usize,
-    /// Whether a line did not fit into what may be held.
-    full: bool,
+    /// Whether all lines fitted into what may be held.
+    extent: Extent,
     matches: usize,
     cut: bool,
     binary: bool,
@@ -325,7 +329,7 @@ impl Lines {
         let text = format!("{text}{mark}");
         let cost = size_of::<Line>() + self.path_bytes + text.len();
         if GREP_FILE_BYTES_MAX < self.bytes + cost {
-            self.full = true;
+            self.extent = Extent::Held;
             return false;
         }
         self.bytes += cost;

@@ -1,7 +1,10 @@
 //! Artifacts are private, bounded, and stay when their place is closed.
 
 use super::*;
-use std::{io::Read, os::unix::fs::{MetadataExt, symlink}};
+use std::{
+    io::Read,
+    os::unix::fs::{MetadataExt, symlink},
+};
 
 fn store(dir: &Path, clock: &Clock, bounds: Bounds) -> Store {
     Store::open(&dir.join("a"), &WorkspaceId("w".into()), bounds, clock).unwrap()
@@ -90,7 +93,10 @@ fn bytes_are_taken_before_they_are_written() {
     one.push(b"l");
     assert_eq!((one.dropped(), two.dropped()), (1, 1));
     let on_disk = || -> u64 {
-        fs::read_dir(dir.path().join("a")).unwrap().map(|one| one.unwrap().metadata().unwrap().len()).sum()
+        fs::read_dir(dir.path().join("a"))
+            .unwrap()
+            .map(|one| one.unwrap().metadata().unwrap().len())
+            .sum()
     };
     assert_eq!(on_disk(), 10);
     let (one, two) = (store.uri(one.id()), store.uri(two.id()));

@@ -1,5 +1,7 @@
 //! A command's output as it arrives in pieces, without a command.
 
+#![expect(clippy::disallowed_methods, reason = "tests arrange and look at real files")]
+
 use super::*;
 use crate::truncate::Cut;
 use std::io::Read;

@@ -10,9 +10,9 @@ use tokio::{
 async fn progress_is_told_in_pieces_with_a_pause_between_them() {
     let (end, ended) = oneshot::channel();
     let ended = Box::pin(async move { ended.await.unwrap() });
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (tell, mut told) = mpsc::channel(8);
     let sink: ProgressSink =
-        Arc::new(move |Progress::Output(text)| tell.send((text, Instant::now())).unwrap());
+        Arc::new(move |Progress::Output(text)| tell.try_send((text, Instant::now())).unwrap());
     let pending = Arc::new(Pending::default());
     let watched = tokio::spawn(watch(ended, Arc::clone(&pending), sink));
     let (begun, pause) = (Instant::now(), Duration::from_millis(PROGRESS_INTERVAL_MS));

@@ -21,7 +21,7 @@ use vocab::{
 use super::{Ended, Job, arguments, ls};
 use crate::{
     glob::Pattern,
-    search::{self, Skipped},
+    search::{self, Extent, Skipped},
     stop::Stop,
     truncate::{self, Bounds},
 };
@@ -62,10 +62,7 @@ pub(super) fn run(job: Job) -> Ended {
 /// What was found.
 pub(crate) struct Found {
     pub(crate) paths: Vec<String>,
-    /// Whether there is more than was wanted.
-    pub(crate) more: bool,
-    /// Whether there is more than may be held.
-    pub(crate) full: bool,
+    pub(crate) extent: Extent,
     pub(crate) walk: Report,
 }
 
@@ -81,11 +78,8 @@ pub(crate) fn walk(
 ) -> Result<Found, Failure> {
     let cancel = Arc::new(AtomicBool::new(false));
     let held = Arc::new(AtomicUsize::new(0));
-    let traverse = Traverse {
-        cancel: Arc::clone(&cancel),
-        held: Arc::clone(&held),
-        ..Traverse::default()
-    };
+    let traverse =
+        Traverse { cancel: Arc::clone(&cancel), held: Arc::clone(&held), ..Traverse::default() };
     let held = &*held;
     let cost = |path: &String| size_of::<String>() + path.len();
     let visitor = || {
@@ -103,13 +97,16 @@ pub(crate) fn walk(
         }
     };
     let (mut paths, mut bytes) = (Vec::new(), 0);
-    let (mut more, mut full) = (false, false);
+    let mut extent = Extent::All;
     let deliver = |path| {
         held.fetch_sub(cost(&path), Ordering::Relaxed);
         bytes += cost(&path);
-        more = paths.len() == limit;
-        full = !more && SEARCH_BYTES_MAX < bytes;
-        if more || full {
+        if paths.len() == limit {
+            extent = Extent::Wanted;
+            return Flow::Stop;
+        }
+        if SEARCH_BYTES_MAX < bytes {
+            extent = Extent::Held;
             return Flow::Stop;
         }
         paths.push(path);
@@ -119,7 +116,7 @@ pub(crate) fn walk(
     if !stop.alive() {
         return Err(stop.failure(Effect::NotStarted));
     }
-    Ok(Found { paths, more, full, walk: report })
+    Ok(Found { paths, extent, walk: report })
 }
 
 fn worded(found: &Found, limit: usize) -> Outcome {
@@ -136,11 +133,11 @@ fn worded(found: &Found, limit: usize) -> Outcome {
     let joined = found.paths.join("\n");
     let (kept, facts) = truncate::head(&joined, Bounds::LIST);
     let mut notices = Vec::new();
-    if found.more {
+    if found.extent == Extent::Wanted {
         notices.push(format!("First {limit} results, limit={} shows more", limit * 2));
         details.insert("resultLimitReached".into(), json!(limit));
     }
-    if found.full {
+    if found.extent == Extent::Held {
         let count = found.paths.len();
         notices.push(format!(
             "The search ended after {count} results, as many as may be held; narrow the pattern"

@@ -22,7 +22,8 @@ fn a_process_that_names_itself_in_any_bytes_keeps_its_parents() {
 #[test]
 fn a_family_is_looked_at_so_far_up_and_no_further() {
     // Each shell waits for the next one, and the last for its input.
-    let script = "deeper() { [ $1 -gt 0 ] || exec sh -c 'echo $$; read _'; (deeper $(($1 - 1))); :; }";
+    let script =
+        "deeper() { [ $1 -gt 0 ] || exec sh -c 'echo $$; read _'; (deeper $(($1 - 1))); :; }";
     let script = format!("{script}; deeper {}", limits::ANCESTORS_MAX);
     let mut child = Command::new("sh")
         .args(["-c", &script])

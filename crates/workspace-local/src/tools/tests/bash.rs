@@ -1,5 +1,7 @@
 //! The `bash` tool over real shells.
 
+#![expect(clippy::disallowed_methods, reason = "tests arrange and look at real files")]
+
 use crate::bench::{Bench, details};
 use serde_json::json;
 use stdx::proc_id::ProcId;
@@ -91,9 +93,9 @@ async fn cancelling_ends_the_command_and_keeps_what_it_said() {
 async fn output_is_told_while_the_command_runs() {
     let bench = Bench::new();
     let pipe = bench.pipe("go");
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (tell, mut told) = tokio::sync::mpsc::channel(8);
     let context = workspace::call::CallContext {
-        progress: std::sync::Arc::new(move |Progress::Output(text)| tell.send(text).unwrap()),
+        progress: std::sync::Arc::new(move |Progress::Output(text)| tell.try_send(text).unwrap()),
         ..bench.context()
     };
     let command = json!({"command": "echo one; read _ <go; echo two"});
@@ -138,7 +140,10 @@ async fn output_that_could_not_be_kept_is_told_as_such() {
     let wanted = "[Lines 1001-3000 of 3000. The full output could not be kept]";
     assert!(outcome.plain_text().ends_with(wanted));
     let told = details(&outcome);
-    assert_eq!((&told["fullOutputPath"], &told["fullOutputDropped"]), (&json!(null), &json!(13_893)));
+    assert_eq!(
+        (&told["fullOutputPath"], &told["fullOutputDropped"]),
+        (&json!(null), &json!(13_893))
+    );
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! The `ls` and `find` tools over real directories.
 
+#![expect(clippy::disallowed_methods, reason = "tests arrange and look at real files")]
+
 use crate::bench::{Bench, details};
 use serde_json::json;
 use std::os::unix::{ffi::OsStrExt, fs::symlink};
