@@ -21,9 +21,8 @@ pub(super) async fn hourly(store: Store, artifacts: PathBuf, errors: Option<Path
         }
         let dir = artifacts.clone();
         let sweep = move || workspace_local::artifact::sweep(&dir, &Clock::system());
-        match tokio::task::spawn_blocking(sweep).await {
-            Ok(Err(error)) => tracing::warn!(%error, "old full outputs could not be swept"),
-            Ok(Ok(_)) | Err(_) => {}
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(sweep).await {
+            tracing::warn!(%error, "old full outputs could not be swept");
         }
         if let Some(path) = &errors
             && let Err(error) =
