@@ -81,7 +81,7 @@ limits! { FACES:
         "gateway::oversized_bodies_are_refused";
     ANCESTORS_MAX: usize = 64, "processes",
         "how far up a caller's family is looked at; shells rarely nest ten deep",
-        "gateway::a_child_of_the_daemon_is_an_agent";
+        "gateway::a_family_is_looked_at_so_far_up_and_no_further";
 
     // cli
     LOG_FILE_BYTES_MAX: u64 = 8 << 20, "bytes",

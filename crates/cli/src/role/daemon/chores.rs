@@ -1,7 +1,9 @@
-//! What a daemon does by itself: old facts go, and its standard error keeps within its bound.
+//! What a daemon does by itself: old facts and full outputs go, and its standard error keeps within its
+//! bound.
 
 use std::{path::PathBuf, time::Duration};
 
+use stdx::clock::Clock;
 use store::{Retention, Store};
 use tokio::time::{Interval, MissedTickBehavior};
 use vocab::limits::CHORES_EVERY_MS;
@@ -9,13 +11,18 @@ use vocab::limits::CHORES_EVERY_MS;
 use crate::log;
 
 /// Does the chores at once and then every hour, until it is aborted. `errors` is the file of standard
-/// error, where that is a file of ours.
-pub(super) async fn hourly(store: Store, errors: Option<PathBuf>) {
+/// error, where that is a file of ours; `artifacts` holds the directories of full outputs.
+pub(super) async fn hourly(store: Store, artifacts: PathBuf, errors: Option<PathBuf>) {
     let mut pace = pace();
     loop {
         pace.tick().await;
         if let Err(error) = store.prune(Retention::default()).await {
             tracing::warn!(code = error.code(), "old facts could not be pruned");
+        }
+        let dir = artifacts.clone();
+        let sweep = move || workspace_local::artifact::sweep(&dir, &Clock::system());
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(sweep).await {
+            tracing::warn!(%error, "old full outputs could not be swept");
         }
         if let Some(path) = &errors
             && let Err(error) =
