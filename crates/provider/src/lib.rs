@@ -25,4 +25,5 @@ mod goldens;
 mod json;
 mod openai_chat;
 mod refusal;
+mod speaker;
 mod transcript;

@@ -41,7 +41,7 @@ impl Provider for OpenAiChat {
         exchange::stream(
             self.peer.clone(),
             body,
-            Box::new(Decoder::new(&self.peer.provider)),
+            Box::new(Decoder::new(Arc::clone(&self.peer.speaker))),
             cancel,
         )
     }

@@ -9,7 +9,7 @@ use reqwest::{
     Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
-use stdx::secret::Secret;
+use stdx::{clock::Clock, secret::Secret};
 use vocab::outcome::Failure;
 
 use crate::{
@@ -22,6 +22,7 @@ use crate::{
     script::Script,
     scripted::Scripted,
     seam::SharedProvider,
+    speaker::Speaker,
     timeouts::Timeouts,
 };
 
@@ -191,7 +192,7 @@ impl ProviderConfig {
     ///
     /// # Errors
     /// When the configuration is not one.
-    pub fn resolve(&self) -> Result<SharedProvider, ResolveError> {
+    pub fn resolve(&self, clock: &Clock) -> Result<SharedProvider, ResolveError> {
         let models: Arc<[ModelConfig]> = self.models.clone().into();
         match self.api {
             Api::Scripted => {
@@ -201,22 +202,25 @@ impl ProviderConfig {
                 Ok(Arc::new(Scripted::new(script)))
             }
             Api::OpenAiChat => {
-                let peer = self.peer("chat/completions")?;
+                let peer = self.peer(clock, "chat/completions")?;
                 Ok(Arc::new(OpenAiChat { peer, models }))
             }
-            Api::Anthropic => Ok(Arc::new(Anthropic { peer: self.peer("messages")?, models })),
+            Api::Anthropic => {
+                Ok(Arc::new(Anthropic { peer: self.peer(clock, "messages")?, models }))
+            }
         }
     }
 
     /// Returns whom to ask under a path below the API's own root.
-    pub(crate) fn peer(&self, path: &str) -> Result<Peer, ResolveError> {
+    pub(crate) fn peer(&self, clock: &Clock, path: &str) -> Result<Peer, ResolveError> {
+        let headers = self.header_map()?;
+        let speaker = Speaker::new(&self.name, self.key_variable.as_deref(), &headers);
         Ok(Peer {
-            provider: self.name.clone(),
+            speaker: Arc::new(speaker),
             url: self.url(path)?,
-            headers: self.header_map()?,
-            key: self.key.clone(),
-            key_variable: self.key_variable.clone(),
+            headers,
             timeouts: self.timeouts,
+            clock: clock.clone(),
         })
     }
 

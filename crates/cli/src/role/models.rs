@@ -15,6 +15,7 @@ use provider::{
     resolve::{Api, ProviderConfig},
 };
 use serde::Serialize;
+use stdx::clock::Clock;
 use vocab::outcome::Failure;
 
 use crate::{
@@ -136,7 +137,7 @@ async fn add_asked(config: &Config, name: &str, rows: &mut Vec<ModelRow>) -> Res
     else {
         return Ok(());
     };
-    match local::list_models(&provider, limit).await {
+    match local::list_models(&Clock::system(), &provider, limit).await {
         Ok(models) => {
             for model in &models {
                 if !rows.iter().any(|row| row.model == model.id) {
@@ -167,7 +168,8 @@ async fn local_endpoints(config: &Config) -> Vec<ProviderConfig> {
     let asked = free.map(|port| async move {
         let url = format!("http://127.0.0.1:{port}/v1");
         let mut provider = ProviderConfig::new("local", Api::OpenAiChat, url);
-        provider.models = local::list_models(&provider, LOCAL_LIMIT).await.ok()?;
+        provider.models =
+            local::list_models(&Clock::system(), &provider, LOCAL_LIMIT).await.ok()?;
         (!provider.models.is_empty()).then_some(provider)
     });
     // Only the first one answers to the name; the others are configured to be asked.

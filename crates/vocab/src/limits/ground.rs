@@ -281,17 +281,14 @@ limits! { GROUND:
         "one model's answer on the wire; a hundred times the longest that models write",
         "provider::an_endless_answer_is_cut_off";
     PROVIDER_ERROR_BYTES_MAX: usize = 64 << 10, "bytes",
-        "the body of a vendor's error; more is a page, not a message",
-        "provider::a_long_error_page_is_read_only_so_far";
+        "how much of a vendor's error or page is looked at; more is no message",
+        "provider::a_hostile_page_is_looked_at_only_so_far";
     PROVIDER_ERROR_CHARS_MAX: usize = 300, "characters",
         "a vendor's words quoted in a failure; a sentence or two",
-        "provider::hints_name_the_key_and_pages_lose_their_tags";
-    PROVIDER_RETRY_WAIT_MS_MAX: u64 = 60_000, "milliseconds",
-        "the longest wait asked by a vendor that is slept; above, a person decides",
-        "provider::a_wait_above_the_cap_is_no_retry";
+        "provider::pages_lose_their_tags";
     PROVIDER_CONNECT_SECONDS_MAX: u64 = 15, "seconds",
         "to connect to a vendor; retransmission of a lost first packet included",
-        "provider::a_closed_port_is_told_with_its_address";
+        "provider::an_address_that_takes_no_connection_is_given_up";
     PROVIDER_HEADER_SECONDS_MAX: u64 = 120, "seconds",
         "from the request to the first of the answer; local models are loaded meanwhile",
         "provider::silence_has_limits";
@@ -303,5 +300,5 @@ limits! { GROUND:
         "provider::silence_has_limits";
     PROVIDER_MODELS_BYTES_MAX: usize = 8 << 20, "bytes",
         "a list of models; the largest aggregators send about one megabyte",
-        "provider::lists_of_models_are_read_in_every_shape";
+        "provider::a_list_of_models_is_read_only_so_far";
 }
