@@ -2,18 +2,20 @@
 //!
 //! Driving on afterwards is the session's business. A question whose time is over counts as denied.
 
+use std::sync::Arc;
+
 use vocab::{
     fact::RunFact,
     ids::BlockId,
     live::Chunk,
-    message::{Answer, CallState, Part, RunState},
+    message::{Answer, CallState, Part, RunState, Usage},
     outcome::{Failure, Outcome},
 };
 
 use crate::{
     close::ended_fact,
     journal::{Durability, Entry},
-    parts::{next_ordinal, usage},
+    parts::next_ordinal,
     pen::Pen,
     transcript::Transcript,
 };
@@ -66,7 +68,8 @@ pub fn answer(transcript: &Transcript, block: &BlockId, given: Answer) -> Result
         let outcome = Outcome::failed(denied(tool, given.reason.as_deref()));
         entry.facts.push(ended_fact(&transcript.run, call, &outcome));
         let (call, block) = (call.clone(), Some(block.clone()));
-        entry.chunks.push(Chunk::Output { call, block, outcome: outcome.clone() });
+        let told = Arc::new(outcome.clone());
+        entry.chunks.push(Chunk::Output { call, block, outcome: told });
         CallState::Ended { outcome, ordinal: next_ordinal(transcript.parts()) }
     };
     entry.parts.push((
@@ -85,7 +88,7 @@ pub fn answer(transcript: &Transcript, block: &BlockId, given: Answer) -> Result
             known.answer = Some(given.clone());
         }
         let state = RunState::Parked { blocks };
-        let usage = usage(transcript.parts());
+        let usage = Usage::of(transcript.parts());
         entry.chunks.push(Chunk::Finish { state: state.clone(), usage });
         entry.state = Some(state);
     }

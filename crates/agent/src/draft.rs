@@ -4,6 +4,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -240,6 +241,6 @@ impl Draft {
         });
         self.part_ended = true;
         self.unsaved_since.get_or_insert(now);
-        Some(Chunk::InputDone { call, tool, input })
+        Some(Chunk::InputDone { call, tool, input: Arc::new(input) })
     }
 }

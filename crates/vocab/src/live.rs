@@ -5,6 +5,8 @@
 //! is kept once, with the chunk that opened it; only the last chunk of a log can be open. A position is
 //! the number of chunks told and the bytes of the last one's text told.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::{
@@ -12,6 +14,8 @@ use crate::{
     message::{CallState, Message, Part, RunEnd, RunState, Usage},
     outcome::Outcome,
 };
+
+mod size;
 
 /// A chunk of a run's stream that is not a delta.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,8 +66,8 @@ pub enum Chunk {
         call: CallId,
         /// The tool's name.
         tool: String,
-        /// The arguments.
-        input: Value,
+        /// The arguments, shared by all who tell them.
+        input: Arc<Value>,
     },
     /// A person is asked about a call.
     Approval {
@@ -78,8 +82,8 @@ pub enum Chunk {
         call: CallId,
         /// The question to a person that it led to.
         block: Option<BlockId>,
-        /// How.
-        outcome: Outcome,
+        /// How, shared by all who tell it.
+        outcome: Arc<Outcome>,
     },
     /// A user's message entered the run.
     Steer {
@@ -112,6 +116,28 @@ impl Chunk {
             self,
             Self::TextStart { .. } | Self::ReasoningStart { .. } | Self::InputStart { .. }
         )
+    }
+
+    /// Returns how much it tells, in bytes: what a model or a tool wrote. The few words around it count
+    /// for nothing.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::InputDone { input, .. } => size::value(input),
+            Self::Output { outcome, .. } => size::outcome(outcome),
+            Self::Note { text, .. } => text.len(),
+            Self::Start { .. }
+            | Self::StepStart
+            | Self::StepEnd
+            | Self::TextStart { .. }
+            | Self::TextEnd { .. }
+            | Self::ReasoningStart { .. }
+            | Self::ReasoningEnd { .. }
+            | Self::InputStart { .. }
+            | Self::Approval { .. }
+            | Self::Steer { .. }
+            | Self::Finish { .. } => 0,
+        }
     }
 }
 
@@ -190,9 +216,15 @@ impl Log {
         Some(Piece { told: Told::Delta { of, text: text.to_owned() }, after: self.end() })
     }
 
+    /// Tells whether the last chunk is the finish.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        matches!(self.entries.last(), Some(Entry { chunk: Chunk::Finish { .. }, .. }))
+    }
+
     /// Takes back the finish of a parked run, because it goes on.
     pub fn reopen(&mut self) {
-        if matches!(self.entries.last(), Some(Entry { chunk: Chunk::Finish { .. }, .. })) {
+        if self.is_finished() {
             self.entries.pop();
         }
     }
@@ -209,34 +241,36 @@ impl Log {
         }
     }
 
-    /// Returns what a reader at `position` has not been told, one delta for each text; everything from
-    /// the start when nobody can stand there.
+    /// Returns what a reader at `position` is told next, of a text at most `bytes_max`; none at the end. A
+    /// reader begins anew where nobody can stand.
     #[must_use]
-    pub fn since(&self, position: Position) -> Vec<Piece> {
-        let from = if self.holds(position) { position } else { Position::default() };
-        let mut pieces = Vec::new();
-        for (idx, entry) in self.entries.iter().enumerate().skip(from.chunks.saturating_sub(1)) {
-            let chunks = idx + 1;
-            let told_bytes = if chunks == from.chunks {
-                from.bytes
-            } else {
-                pieces.push(Piece {
-                    told: Told::Chunk(entry.chunk.clone()),
-                    after: Position { chunks, bytes: 0 },
-                });
-                0
-            };
-            if told_bytes < entry.text.len() {
-                pieces.push(Piece {
-                    told: Told::Delta {
-                        of: entry.chunk.clone(),
-                        text: entry.text.get(told_bytes..).unwrap_or_default().to_owned(),
-                    },
-                    after: Position { chunks, bytes: entry.text.len() },
-                });
-            }
+    pub fn next(&self, position: Position, bytes_max: usize) -> Option<Piece> {
+        let Position { chunks, bytes } =
+            if self.holds(position) { position } else { Position::default() };
+        let told = chunks.checked_sub(1).and_then(|last| self.entries.get(last));
+        if let Some(entry) = told
+            && let Some(rest) = entry.text.get(bytes..).filter(|rest| !rest.is_empty())
+        {
+            // A character wider than the bound is told whole, or nobody would get past it.
+            let first = rest.chars().next().map_or(0, char::len_utf8);
+            let (text, _) = rest.split_at(rest.floor_char_boundary(bytes_max).max(first));
+            let after = Position { chunks, bytes: bytes + text.len() };
+            let told = Told::Delta { of: entry.chunk.clone(), text: text.to_owned() };
+            return Some(Piece { told, after });
         }
-        pieces
+        let entry = self.entries.get(chunks)?;
+        let after = Position { chunks: chunks + 1, bytes: 0 };
+        Some(Piece { told: Told::Chunk(entry.chunk.clone()), after })
+    }
+
+    /// Returns how many bytes a reader at `position` has not been told, of texts and of outcomes.
+    #[must_use]
+    pub fn bytes_after(&self, position: Position) -> usize {
+        let Position { chunks, bytes } = position;
+        let texts =
+            self.entries.iter().skip(chunks.saturating_sub(1)).map(|entry| entry.text.len());
+        let told = self.entries.iter().skip(chunks).map(|entry| entry.chunk.bytes());
+        (texts.sum::<usize>() + told.sum::<usize>()).saturating_sub(bytes)
     }
 
     /// Folds a stored assistant message into the log that its run told, or would have told.
@@ -309,7 +343,7 @@ impl Log {
                     self.push(Chunk::InputDone {
                         call: call.clone(),
                         tool: tool.clone(),
-                        input: input.clone(),
+                        input: Arc::new(input.clone()),
                     });
                     if let Some(block) = block {
                         blocks.push((block, call));
@@ -333,7 +367,8 @@ impl Log {
         }
         outcomes.sort_by_key(|(ordinal, ..)| *ordinal);
         for (_, call, block, outcome) in outcomes {
-            let (call, block, outcome) = (call.clone(), block.clone(), outcome.clone());
+            let (call, block) = (call.clone(), block.clone());
+            let outcome = Arc::new(outcome.clone());
             self.push(Chunk::Output { call, block, outcome });
         }
     }
@@ -362,3 +397,6 @@ pub fn state_word(state: &RunState) -> &'static str {
         RunState::Ended(RunEnd::StepLimit { .. }) => "step_limit",
     }
 }
+
+#[cfg(test)]
+mod tests;

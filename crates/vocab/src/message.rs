@@ -60,6 +60,18 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Sums the tokens of all model calls of a message.
+    #[must_use]
+    pub fn of(parts: &[Part]) -> Self {
+        let mut total = Self::default();
+        for part in parts {
+            if let Part::Step { usage: Some(usage), .. } = part {
+                total.add(usage);
+            }
+        }
+        total
+    }
+
     /// Adds another count to this one; vendors tell numbers that no sum holds.
     pub fn add(&mut self, other: &Self) {
         self.input = self.input.saturating_add(other.input);
