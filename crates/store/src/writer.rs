@@ -279,7 +279,7 @@ impl Writer {
     }
 
     /// Moves the whole log into the database and cuts it to nothing.
-    pub(crate) fn empty_log(&mut self) -> Result<(), StoreError> {
+    fn empty_log(&mut self) -> Result<(), StoreError> {
         let moved =
             self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
         match moved.map_err(StoreError::from) {
@@ -362,3 +362,6 @@ fn refuse_all(group: Vec<Member>, error: &StoreError) {
 pub(crate) fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     drop(reply.send(value));
 }
+
+#[cfg(test)]
+mod gather_tests;

@@ -131,7 +131,7 @@ limits! { GROUND:
         "store::what_is_too_large_is_refused";
     STORE_GROUP_BYTES_MAX: usize = 2 << 20, "bytes",
         "what one commit takes on before it ends, so that nobody waits long for the disk",
-        "store::many_writers_share_commits";
+        "store::a_commit_takes_on_only_so_much";
     STORE_FACT_BYTES_MAX: usize = 4 * 1024, "bytes",
         "a fact is thin; long texts in it are shortened, as the content holds them whole",
         "store::a_long_fact_is_made_thin";
@@ -158,10 +158,10 @@ limits! { GROUND:
         "store::pragmas_hold_the_memory_budget";
     STORE_CHUNK_ROWS_MAX: usize = 1_000, "rows",
         "rows removed in one transaction, a few milliseconds of the writer's time",
-        "store::deleting_leaves_one_tombstone";
+        "store::a_chunk_deletes_so_many_rows_and_no_more";
     STORE_FACTS_KEPT_MAX: u64 = 1_000_000, "facts",
         "facts kept for readers that come back; about 300 MB",
-        "store::old_facts_go_and_older_cursors_expire";
+        "store::what_is_kept_stands_in_the_table";
     STORE_FACTS_DAYS_MAX: u64 = 30, "days",
         "how long a reader may stay away and still miss nothing",
         "store::old_facts_go_and_older_cursors_expire";
