@@ -19,6 +19,7 @@ pub mod timeouts;
 mod anthropic;
 mod blocks;
 mod client;
+mod dialect;
 mod exchange;
 #[cfg(test)]
 mod goldens;

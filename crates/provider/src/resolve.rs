@@ -13,12 +13,12 @@ use stdx::{clock::Clock, secret::Secret};
 use vocab::outcome::Failure;
 
 use crate::{
-    anthropic::{self, Anthropic},
-    catalog,
+    anthropic, catalog,
     catalog::Vendor,
+    dialect::{self, Dialect},
     exchange::{Peer, sensitive},
     models::ModelConfig,
-    openai_chat::OpenAiChat,
+    openai_chat,
     script::Script,
     scripted::Scripted,
     seam::SharedProvider,
@@ -193,7 +193,6 @@ impl ProviderConfig {
     /// # Errors
     /// When the configuration is not one.
     pub fn resolve(&self, clock: &Clock) -> Result<SharedProvider, ResolveError> {
-        let models: Arc<[ModelConfig]> = self.models.clone().into();
         match self.api {
             Api::Scripted => {
                 let script = self.script.clone();
@@ -201,14 +200,19 @@ impl ProviderConfig {
                     script.ok_or_else(|| ResolveError::NoScript { provider: self.name.clone() })?;
                 Ok(Arc::new(Scripted::new(script)))
             }
-            Api::OpenAiChat => {
-                let peer = self.peer(clock, "chat/completions")?;
-                Ok(Arc::new(OpenAiChat { peer, models }))
-            }
-            Api::Anthropic => {
-                Ok(Arc::new(Anthropic { peer: self.peer(clock, "messages")?, models }))
-            }
+            Api::OpenAiChat => self.vendor_of(clock, "chat/completions", openai_chat::DIALECT),
+            Api::Anthropic => self.vendor_of(clock, "messages", anthropic::DIALECT),
         }
+    }
+
+    fn vendor_of(
+        &self,
+        clock: &Clock,
+        path: &str,
+        dialect: Dialect,
+    ) -> Result<SharedProvider, ResolveError> {
+        let models = self.models.clone().into();
+        Ok(Arc::new(dialect::Vendor { peer: self.peer(clock, path)?, models, dialect }))
     }
 
     /// Returns whom to ask under a path below the API's own root.

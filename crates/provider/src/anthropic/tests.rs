@@ -9,6 +9,7 @@ use vocab::{
 
 use super::*;
 use crate::{
+    delta::Delta,
     exchange::Decode as _,
     goldens::{self, assistant, call, prompt, user},
     prompt::{AssistantPart, PromptMessage},
