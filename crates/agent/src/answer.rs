@@ -2,18 +2,20 @@
 //!
 //! Driving on afterwards is the session's business. A question whose time is over counts as denied.
 
+use std::sync::Arc;
+
 use vocab::{
     fact::RunFact,
     ids::BlockId,
     live::Chunk,
-    message::{Answer, Block, CallState, Part, RunState},
+    message::{Answer, Block, CallState, Part, RunState, Usage},
     outcome::{Failure, Outcome},
 };
 
 use crate::{
     close::ended_fact,
     journal::{Durability, Entry},
-    parts::{next_ordinal, usage},
+    parts::next_ordinal,
     pen::Pen,
     transcript::Transcript,
 };
@@ -107,7 +109,8 @@ fn decide(transcript: &Transcript, block: &BlockId, given: Answer) -> Result<Ent
         let outcome = Outcome::failed(denied(tool, given.reason.as_deref()));
         entry.facts.push(ended_fact(&transcript.run, call, &outcome));
         let (call, block) = (call.clone(), Some(block.clone()));
-        entry.chunks.push(Chunk::Output { call, block, outcome: outcome.clone() });
+        let told = Arc::new(outcome.clone());
+        entry.chunks.push(Chunk::Output { call, block, outcome: told });
         CallState::Ended { outcome, ordinal: next_ordinal(transcript.parts()) }
     };
     entry.parts.push((
@@ -126,7 +129,7 @@ fn decide(transcript: &Transcript, block: &BlockId, given: Answer) -> Result<Ent
             known.answer = Some(given.clone());
         }
         let state = RunState::Parked { blocks };
-        let usage = usage(transcript.parts());
+        let usage = Usage::of(transcript.parts());
         entry.chunks.push(Chunk::Finish { state: state.clone(), usage });
         entry.state = Some(state);
     }

@@ -118,7 +118,6 @@ pub const STATUSES: &[(&str, u16)] = &[
     ("too_large", 413),
     ("uri_too_long", 414),
     ("unsupported_media_type", 415),
-    ("upgrade_required", 426),
     ("headers_too_large", 431),
     ("internal", 500),
     ("artifacts_unusable", 500),

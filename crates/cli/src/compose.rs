@@ -70,7 +70,7 @@ pub(crate) async fn compose(
         epoch: store.epoch(),
         clock: clock.clone(),
         workspaces: Arc::clone(&workspaces),
-        models: Arc::new(ConfiguredModels::new(paths.clone(), unsealer)),
+        models: Arc::new(ConfiguredModels::new(clock.clone(), paths.clone(), unsealer)),
         settings: Settings {
             steps_max: config.run.steps_max.unwrap_or(STEPS_MAX),
             answer_within: Duration::from_secs(

@@ -251,7 +251,7 @@ impl Sessions {
         };
         let message = stored.messages.iter().find(|m| m.id == run.message).ok_or_else(none)?;
         let log = Log::of_message(session, &run.id, message, &run.state);
-        Ok(Reader::of_stored(run.id, &log, at))
+        Ok(Reader::of_stored(run.id, log, at))
     }
 
     /// Returns how many sessions are stored and how many runs work.

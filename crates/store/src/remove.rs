@@ -133,3 +133,6 @@ fn remove_message(scene: Scene<'_>, key: i64, rows: usize) -> Result<Option<usiz
     }
     Ok(Some(parts + 1))
 }
+
+#[cfg(test)]
+mod tests;

@@ -304,7 +304,7 @@ impl Writer {
     }
 
     /// Moves the whole log into the database and cuts it to nothing.
-    pub(crate) fn empty_log(&mut self) -> Result<(), StoreError> {
+    fn empty_log(&mut self) -> Result<(), StoreError> {
         let moved =
             self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
         match moved.map_err(StoreError::from) {
@@ -394,5 +394,7 @@ pub(crate) fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     drop(reply.send(value));
 }
 
+#[cfg(test)]
+mod gather_tests;
 #[cfg(test)]
 mod tests;

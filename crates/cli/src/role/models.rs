@@ -14,7 +14,7 @@ use provider::{
     resolve::{Api, ProviderConfig},
 };
 use serde::Serialize;
-use stdx::secret::Secret;
+use stdx::{clock::Clock, secret::Secret};
 use vocab::outcome::Failure;
 
 use crate::{
@@ -141,7 +141,7 @@ async fn add_asked(
     else {
         return Ok(());
     };
-    match local::list_models(&provider, limit).await {
+    match local::list_models(&Clock::system(), &provider, limit).await {
         Ok(models) => {
             for model in &models {
                 if !rows.iter().any(|row| row.model == model.id) {
@@ -164,7 +164,7 @@ fn key_of(paths: &Paths, config: &Config, name: &str) -> Result<Option<Secret>, 
     }
     let (_, unsealer) = secrets::open(paths.secrets());
     let keys = environment_keys(config).into_iter().map(|(name, key)| (name, key.into_secret()));
-    ConfiguredModels::new(paths.clone(), unsealer).key(name, &keys.collect())
+    ConfiguredModels::new(Clock::system(), paths.clone(), unsealer).key(name, &keys.collect())
 }
 
 /// Asks the usual ports, but for those that the configuration names itself. Only the first one that
@@ -180,7 +180,7 @@ async fn local_endpoint(config: &Config) -> Option<ProviderConfig> {
         })
     };
     let free = local::USUAL_PORTS.into_iter().filter(|port| !taken(*port));
-    local::find_local(&free.collect::<Vec<_>>()).await
+    local::find_local(&Clock::system(), &free.collect::<Vec<_>>()).await
 }
 
 fn known_rows(paths: &Paths, config: &Config) -> Result<Vec<ProviderRow>, Failure> {

@@ -11,7 +11,7 @@ use std::{
 
 use store::{Opening, Options, Store};
 
-use crate::rig::{Rig, session};
+use crate::rig::{Rig, move_log, session};
 
 #[tokio::test]
 async fn a_new_store_is_private() {
@@ -85,7 +85,7 @@ async fn damaged(damage: impl FnOnce(&Rig)) {
     for number in 0..200 {
         session(&store, &format!("session {number}")).await;
     }
-    store.checkpoint().await.unwrap();
+    move_log(&rig.options()).unwrap();
     drop(store);
     damage(&rig);
     let bytes = fs::read(rig.path()).unwrap();

@@ -134,7 +134,7 @@ limits! { GROUND:
         "store::what_is_too_large_is_refused";
     STORE_GROUP_BYTES_MAX: usize = 2 << 20, "bytes",
         "what one commit takes on before it ends, so that nobody waits long for the disk",
-        "store::many_writers_share_commits";
+        "store::a_commit_takes_on_only_so_much";
     STORE_FACT_BYTES_MAX: usize = 4 * 1024, "bytes",
         "a fact is thin; long texts in it are shortened, as the content holds them whole",
         "store::a_long_fact_is_made_thin";
@@ -161,10 +161,10 @@ limits! { GROUND:
         "store::pragmas_hold_the_memory_budget";
     STORE_CHUNK_ROWS_MAX: usize = 1_000, "rows",
         "rows removed in one transaction, a few milliseconds of the writer's time",
-        "store::deleting_leaves_one_tombstone";
+        "store::a_chunk_deletes_so_many_rows_and_no_more";
     STORE_FACTS_KEPT_MAX: u64 = 1_000_000, "facts",
         "facts kept for readers that come back; about 300 MB",
-        "store::old_facts_go_and_older_cursors_expire";
+        "store::what_is_kept_stands_in_the_table";
     STORE_FACTS_DAYS_MAX: u64 = 30, "days",
         "how long a reader may stay away and still miss nothing",
         "store::old_facts_go_and_older_cursors_expire";
@@ -293,17 +293,14 @@ limits! { GROUND:
         "one model's answer on the wire; a hundred times the longest that models write",
         "provider::an_endless_answer_is_cut_off";
     PROVIDER_ERROR_BYTES_MAX: usize = 64 << 10, "bytes",
-        "the body of a vendor's error; more is a page, not a message",
-        "provider::a_long_error_page_is_read_only_so_far";
+        "how much of a vendor's error or page is looked at; more is no message",
+        "provider::a_hostile_page_is_looked_at_only_so_far";
     PROVIDER_ERROR_CHARS_MAX: usize = 300, "characters",
         "a vendor's words quoted in a failure; a sentence or two",
-        "provider::hints_name_the_key_and_pages_lose_their_tags";
-    PROVIDER_RETRY_WAIT_MS_MAX: u64 = 60_000, "milliseconds",
-        "the longest wait asked by a vendor that is slept; above, a person decides",
-        "provider::a_wait_above_the_cap_is_no_retry";
+        "provider::pages_lose_their_tags";
     PROVIDER_CONNECT_SECONDS_MAX: u64 = 15, "seconds",
         "to connect to a vendor; retransmission of a lost first packet included",
-        "provider::a_closed_port_is_told_with_its_address";
+        "provider::an_address_that_takes_no_connection_is_given_up";
     PROVIDER_HEADER_SECONDS_MAX: u64 = 120, "seconds",
         "from the request to the first of the answer; local models are loaded meanwhile",
         "provider::silence_has_limits";
@@ -315,5 +312,5 @@ limits! { GROUND:
         "provider::silence_has_limits";
     PROVIDER_MODELS_BYTES_MAX: usize = 8 << 20, "bytes",
         "a list of models; the largest aggregators send about one megabyte",
-        "provider::lists_of_models_are_read_in_every_shape";
+        "provider::a_list_of_models_is_read_only_so_far";
 }

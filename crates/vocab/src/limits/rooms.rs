@@ -33,6 +33,9 @@ limits! { ROOMS:
     READER_BEHIND_BYTES_MAX: usize = 4 << 20, "bytes",
         "how far a reader may fall behind before it is cut and comes back at its position",
         "sessions::a_reader_behind_its_budget_is_cut";
+    READER_PIECE_BYTES_MAX: usize = 64 * 1024, "bytes",
+        "text that a reader takes from the fold at once; it holds no more, however far behind it is",
+        "sessions::many_readers_of_a_long_message_hold_a_piece_each";
     PROGRESS_TAIL_BYTES_MAX: usize = 50 * 1024, "bytes",
         "output of a running call kept for readers that join; the outcome holds no more either",
         "sessions::progress_keeps_a_bounded_tail_for_those_who_come_late";
