@@ -60,6 +60,11 @@ fn routes_page(table: &[Route], statuses: &[(&str, u16)]) -> anyhow::Result<Stri
     page.push_str(
         "\nEvery caller passes the perimeter first: the user's own processes over the Unix socket, everyone\n\
          else over loopback with the credential. A *process of a run* is one that an agent started.\n\n\
+         ## Repeated requests\n\n\
+         `POST /agent/run` and `POST /sessions` take an `idempotency_key`. The same request with the same key is done\n\
+         once and answered each time: a run is streamed from its beginning, a session is shown as it is by then. The\n\
+         key stands for all of the request but the keys of providers; with another request it is\n\
+         `idempotency_mismatch`. Deleting, aborting and answering may be repeated without one.\n\n\
          ## Failures\n\n\
          Every answer that is not a success is JSON with `code`, `effect`, `message`, and where a person can\n\
          act, `hint`. `effect` says whether the world changed: `not_started`, `completed` or\n\

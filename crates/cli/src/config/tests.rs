@@ -40,7 +40,7 @@ fn a_profile_is_refused_as_long_as_nothing_keeps_it() {
 }
 
 #[test]
-fn the_documented_file_is_accepted() {
+fn the_file_that_the_readme_shows_is_accepted() {
     let text = r#"
         default_model = "local/qwen3"
         [providers.local]
