@@ -62,7 +62,7 @@ fn routes_page(table: &[Route], statuses: &[(&str, u16)]) -> anyhow::Result<Stri
          else over loopback with the credential. A *process of a run* is one that an agent started.\n\n\
          ## Repeated requests\n\n\
          `POST /agent/run` and `POST /sessions` take an `idempotency_key`. The same request with the same key is done\n\
-         once and answered each time: a run is streamed from its beginning, a session is shown as it is by then. The\n\
+         once and answered each time for a day: a run is streamed from its beginning, a session is shown as it is by then. The\n\
          key stands for all of the request but the keys of providers; with another request it is\n\
          `idempotency_mismatch`. Deleting, aborting and answering may be repeated without one.\n\n\
          ## Failures\n\n\

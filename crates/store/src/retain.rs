@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use vocab::limits::{STORE_CHUNK_ROWS_MAX, STORE_FACTS_DAYS_MAX, STORE_FACTS_KEPT_MAX};
+use vocab::limits::{
+    STORE_ANSWERS_HOURS_MAX, STORE_CHUNK_ROWS_MAX, STORE_FACTS_DAYS_MAX, STORE_FACTS_KEPT_MAX,
+};
 
 use crate::{
     apply::Scene,
@@ -12,7 +14,7 @@ use crate::{
     store::Store,
 };
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const HOUR_SECONDS: u64 = 60 * 60;
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +29,11 @@ pub struct Retention {
 
 impl Default for Retention {
     fn default() -> Self {
-        let days = u32::try_from(STORE_FACTS_DAYS_MAX).unwrap_or(u32::MAX);
-        Self { facts_age: DAY * days, facts_count: STORE_FACTS_KEPT_MAX, answers_age: DAY }
+        Self {
+            facts_age: Duration::from_secs(STORE_FACTS_DAYS_MAX * 24 * HOUR_SECONDS),
+            facts_count: STORE_FACTS_KEPT_MAX,
+            answers_age: Duration::from_secs(STORE_ANSWERS_HOURS_MAX * HOUR_SECONDS),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ fn what_is_kept_stands_in_the_table() {
     let keep = Retention::default();
     assert_eq!(keep.facts_count, STORE_FACTS_KEPT_MAX);
     assert_eq!(keep.facts_age.as_secs(), STORE_FACTS_DAYS_MAX * 24 * 60 * 60);
+    assert_eq!(keep.answers_age.as_secs(), STORE_ANSWERS_HOURS_MAX * 60 * 60);
 }
 
 #[tokio::test]

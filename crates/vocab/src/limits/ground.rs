@@ -168,6 +168,9 @@ limits! { GROUND:
     STORE_FACTS_DAYS_MAX: u64 = 30, "days",
         "how long a reader may stay away and still miss nothing",
         "store::old_facts_go_and_older_cursors_expire";
+    STORE_ANSWERS_HOURS_MAX: u64 = 24, "hours",
+        "how long the answer to a request with an idempotency key is remembered; nobody retries longer",
+        "store::what_is_kept_stands_in_the_table";
     STORE_WAL_PAGES_MAX: usize = 1_000, "pages",
         "the log's length at which the writer moves it into the database, 4 MB",
         "store::the_log_is_moved_into_the_database_as_it_grows";
