@@ -28,8 +28,8 @@ async fn a_chunk_prunes_so_many_rows_and_no_more() {
             .fact(NewFact::new("probe", json!({ "kind": "probed" })))
     });
     store.append(batch).await.unwrap();
-    clock.advance(DAY * 365);
     let keep = Retention::default();
+    clock.advance(2 * keep.facts_age.max(keep.answers_age));
     for left in [many, 5, 0] {
         let step = store.task(move |writer| writer.within(|scene| chunk(scene, keep, 0))).await;
         let rows = left.min(STORE_CHUNK_ROWS_MAX);
