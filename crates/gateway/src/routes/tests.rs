@@ -20,6 +20,7 @@ use super::*;
 mod approvals;
 mod chats;
 mod facts;
+mod messages;
 mod plain;
 mod stage;
 
