@@ -4,7 +4,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use base64::Engine as _;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
 use hyper::{
     Request, Response,
@@ -43,6 +43,7 @@ pub enum Address {
 #[derive(Debug, Clone)]
 pub struct Client {
     address: Address,
+    answer_bytes_max: usize,
 }
 
 /// Why a request has no answer.
@@ -57,6 +58,15 @@ pub enum ClientError {
     /// The connection broke in the middle; whether the world changed is unknown.
     #[error("the connection to the daemon broke")]
     Broken(#[source] hyper::Error),
+    /// The answer broke off before its end: it is not the whole, however much of it came.
+    #[error("the daemon's answer broke off before its end")]
+    Cut {
+        /// Whether the world changed; a question changes nothing.
+        effect: Effect,
+        /// How it broke off.
+        #[source]
+        source: hyper::Error,
+    },
     /// The answer makes no sense.
     #[error("the daemon's answer could not be read: {0}")]
     Malformed(String),
@@ -74,6 +84,11 @@ impl From<ClientError> for Failure {
                 Effect::Indeterminate,
                 format!("the connection to the daemon broke: {source}"),
             ),
+            ClientError::Cut { effect, .. } => {
+                let text = "the daemon's answer broke off before its end";
+                Self::new("connection_broken", effect, text)
+                    .with_hint("stead daemon logs says why, if the daemon knows")
+            }
             ClientError::Malformed(text) => Self::new(
                 "answer_malformed",
                 Effect::Indeterminate,
@@ -87,7 +102,7 @@ impl Client {
     /// Builds a client; nothing is connected yet.
     #[must_use]
     pub fn new(address: Address) -> Self {
-        Self { address }
+        Self { address, answer_bytes_max: CLIENT_ANSWER_BYTES_MAX }
     }
 
     /// Asks and reads one JSON answer. `parameter` fills the path's braces, `query` is appended as it is.
@@ -101,7 +116,7 @@ impl Client {
         body: Option<&B>,
     ) -> Result<A, ClientError> {
         let response = self.send(endpoint, target, body, None).await?;
-        let bytes = collect(response.into_body()).await?;
+        let bytes = self.collect(endpoint, response.into_body()).await?;
         serde_json::from_slice(&bytes).map_err(|error| ClientError::Malformed(error.to_string()))
     }
 
@@ -165,11 +180,32 @@ impl Client {
             return Ok(response);
         }
         let status = response.status();
-        let bytes = collect(response.into_body()).await?;
+        let bytes = self.collect(endpoint, response.into_body()).await?;
         match serde_json::from_slice::<Problem>(&bytes) {
             Ok(problem) => Err(ClientError::Problem(Box::new(problem))),
             Err(_) => Err(ClientError::Malformed(format!("HTTP {status} without a problem"))),
         }
+    }
+
+    /// Reads an answer to its end, whether or not its length is told before.
+    async fn collect(&self, endpoint: Endpoint, mut body: Incoming) -> Result<Bytes, ClientError> {
+        let max = self.answer_bytes_max;
+        // What announces too much is not begun.
+        let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        if max < announced {
+            let text = format!("it announces {announced} bytes, and {max} are taken");
+            return Err(ClientError::Malformed(text));
+        }
+        let mut whole = BytesMut::with_capacity(announced);
+        while let Some(frame) = body.frame().await {
+            let cut = |source| ClientError::Cut { effect: effect_of(endpoint), source };
+            let Ok(data) = frame.map_err(cut)?.into_data() else { continue };
+            if max - whole.len() < data.len() {
+                return Err(ClientError::Malformed(format!("it is longer than {max} bytes")));
+            }
+            whole.extend_from_slice(&data);
+        }
+        Ok(whole.freeze())
     }
 
     async fn exchange(
@@ -212,6 +248,14 @@ impl<'a> Target<'a> {
     }
 }
 
+/// Tells what a request whose answer is lost did to the world.
+fn effect_of(endpoint: Endpoint) -> Effect {
+    match endpoint.route().method {
+        Method::Get => Effect::NotStarted,
+        Method::Post | Method::Delete => Effect::Indeterminate,
+    }
+}
+
 async fn drive<S>(
     stream: S,
     request: Request<Full<Bytes>>,
@@ -225,21 +269,6 @@ where
         connection.await.ok();
     });
     sender.send_request(request).await.map_err(ClientError::Broken)
-}
-
-async fn collect(body: Incoming) -> Result<Bytes, ClientError> {
-    // What announces too much is not begun.
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    if announced > CLIENT_ANSWER_BYTES_MAX {
-        let text =
-            format!("it announces {announced} bytes, and {CLIENT_ANSWER_BYTES_MAX} are taken");
-        return Err(ClientError::Malformed(text));
-    }
-    let limited = http_body_util::Limited::new(body, CLIENT_ANSWER_BYTES_MAX);
-    match limited.collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) => Err(ClientError::Malformed(error.to_string())),
-    }
 }
 
 #[cfg(test)]

@@ -12,8 +12,10 @@ use vocab::{
     ids::{BlockId, RunId},
     live::{Chunk, Piece, Position, Told},
     message::{RunEnd, RunState},
-    outcome::{Content, Outcome},
+    outcome::Outcome,
 };
+
+use crate::parts::{DataPart, TextId, ToolOutput};
 
 /// The header that tells the SDK what the body is.
 pub const STREAM_HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
@@ -82,10 +84,10 @@ pub fn progress_frame(call: &str, text: &str, replaces: bool) -> String {
 fn of_delta(of: &Chunk, text: &str) -> Vec<Value> {
     match of {
         Chunk::TextStart { part } => {
-            vec![json!({"type": "text-delta", "id": text_id(*part), "delta": text})]
+            vec![json!({"type": "text-delta", "id": TextId(*part), "delta": text})]
         }
         Chunk::ReasoningStart { part } => {
-            vec![json!({"type": "reasoning-delta", "id": text_id(*part), "delta": text})]
+            vec![json!({"type": "reasoning-delta", "id": TextId(*part), "delta": text})]
         }
         Chunk::InputStart { call, .. } => {
             vec![json!({"type": "tool-input-delta", "toolCallId": call, "inputTextDelta": text})]
@@ -114,13 +116,13 @@ pub fn of_chunk(chunk: &Chunk) -> Vec<Value> {
         })],
         Chunk::StepStart => vec![json!({"type": "start-step"})],
         Chunk::StepEnd => vec![json!({"type": "finish-step"})],
-        Chunk::TextStart { part } => vec![json!({"type": "text-start", "id": text_id(*part)})],
-        Chunk::TextEnd { part } => vec![json!({"type": "text-end", "id": text_id(*part)})],
+        Chunk::TextStart { part } => vec![json!({"type": "text-start", "id": TextId(*part)})],
+        Chunk::TextEnd { part } => vec![json!({"type": "text-end", "id": TextId(*part)})],
         Chunk::ReasoningStart { part } => {
-            vec![json!({"type": "reasoning-start", "id": text_id(*part)})]
+            vec![json!({"type": "reasoning-start", "id": TextId(*part)})]
         }
         Chunk::ReasoningEnd { part } => {
-            vec![json!({"type": "reasoning-end", "id": text_id(*part)})]
+            vec![json!({"type": "reasoning-end", "id": TextId(*part)})]
         }
         Chunk::InputStart { call, tool } => {
             vec![json!({"type": "tool-input-start", "toolCallId": call, "toolName": tool})]
@@ -132,12 +134,8 @@ pub fn of_chunk(chunk: &Chunk) -> Vec<Value> {
             vec![json!({"type": "tool-approval-request", "toolCallId": call, "approvalId": block})]
         }
         Chunk::Output { call, block, outcome } => of_outcome(&call.0, block.as_ref(), outcome),
-        Chunk::Steer { message } => vec![json!({
-            "type": "data-stead-steer", "id": message, "data": {"messageId": message},
-        })],
-        Chunk::Note { part, kind, text } => vec![json!({
-            "type": "data-stead-note", "id": text_id(*part), "data": {"kind": kind, "text": text},
-        })],
+        Chunk::Steer { message } => vec![json!(DataPart::steer(message))],
+        Chunk::Note { part, kind, text } => vec![json!(DataPart::note(*part, kind, text))],
         Chunk::Finish { state, usage } => of_finish(state, &json!(usage)),
     }
 }
@@ -157,11 +155,11 @@ fn of_outcome(call: &str, block: Option<&BlockId>, outcome: &Outcome) -> Vec<Val
     } else if outcome.is_error() {
         json!({"type": "tool-output-error", "toolCallId": call, "errorText": outcome.plain_text()})
     } else {
-        json!({"type": "tool-output-available", "toolCallId": call, "output": tool_output(outcome)})
+        let output = ToolOutput::of(outcome);
+        json!({"type": "tool-output-available", "toolCallId": call, "output": output})
     });
     if outcome.is_error() {
-        let data = outcome_data(call, outcome);
-        chunks.push(json!({"type": "data-stead-outcome", "id": call, "data": data}));
+        chunks.push(json!(DataPart::outcome(call, outcome)));
     }
     chunks
 }
@@ -172,34 +170,6 @@ pub(crate) fn is_refused(outcome: &Outcome) -> bool {
         .failure
         .as_ref()
         .is_some_and(|failure| failure.code == DENIED || failure.code == UNANSWERED)
-}
-
-/// What the SDK's error state has no room for: code, effect and details of a failed call.
-#[must_use]
-pub fn outcome_data(call: &str, outcome: &Outcome) -> Value {
-    json!({
-        "callId": call,
-        "code": outcome.failure.as_ref().map(|failure| &failure.code),
-        "effect": outcome.effect(),
-        "hint": outcome.failure.as_ref().and_then(|failure| failure.hint.as_ref()),
-        "details": outcome.details,
-    })
-}
-
-/// Returns a successful outcome as the `output` of a tool part.
-#[must_use]
-pub fn tool_output(outcome: &Outcome) -> Value {
-    let content: Vec<Value> = outcome
-        .content
-        .iter()
-        .map(|block| match block {
-            Content::Text { text } => json!({"type": "text", "text": text}),
-            Content::Image { media_type, data } => {
-                json!({"type": "image", "mediaType": media_type, "data": data})
-            }
-        })
-        .collect();
-    json!({"content": content, "details": outcome.details})
 }
 
 fn of_finish(state: &RunState, usage: &Value) -> Vec<Value> {
@@ -226,9 +196,4 @@ fn of_finish(state: &RunState, usage: &Value) -> Vec<Value> {
         | RunState::Parked { .. } => return vec![finish],
     };
     vec![json!({"type": "message-metadata", "messageMetadata": metadata}), told, finish]
-}
-
-/// Returns the id that text of a part has on the wire.
-pub(crate) fn text_id(part: usize) -> String {
-    format!("p{part}")
 }

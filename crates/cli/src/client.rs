@@ -70,7 +70,9 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
             }
             Ok(Found::Alive(Box::new(client), Box::new(registration)))
         }
-        Err(ClientError::Unreachable(_) | ClientError::Broken(_)) => Ok(Found::Nobody),
+        Err(ClientError::Unreachable(_) | ClientError::Broken(_) | ClientError::Cut { .. }) => {
+            Ok(Found::Nobody)
+        }
         Err(ClientError::Problem(problem)) => Err((*problem).into()),
         Err(ClientError::Malformed(text)) => Err(Failure::not_started(
             "foreign_process",

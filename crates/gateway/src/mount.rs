@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use vocab::limits;
 
 use crate::{
-    body::Body,
+    body::{Body, Pieces},
     decode,
     perimeter::{Peer, Perimeter, too_large},
     refuse::{self, Refused},
@@ -85,6 +85,8 @@ impl Ask {
 pub enum Reply {
     /// One JSON document.
     Json(Bytes),
+    /// One JSON document, in pieces.
+    Pieces(Pieces),
     /// Nothing: there is nothing to tell.
     Nothing,
     /// A stream of events, with headers of its own.
@@ -108,7 +110,8 @@ impl Reply {
 
     fn into_response(self) -> Response<Body> {
         match self {
-            Self::Json(bytes) => refuse::json(StatusCode::OK, bytes),
+            Self::Json(bytes) => refuse::json(StatusCode::OK, Body::Whole(bytes)),
+            Self::Pieces(pieces) => refuse::json(StatusCode::OK, Body::Pieces(pieces)),
             Self::Nothing => refuse::plain(StatusCode::NO_CONTENT, Body::empty()),
             Self::Events(events, headers) => {
                 let mut response = refuse::plain(StatusCode::OK, Body::Events(events));

@@ -81,7 +81,7 @@ impl Refused {
     pub fn into_response(self) -> Response<Body> {
         let status = StatusCode::from_u16(status_of(&self.problem.code))
             .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = json(status, encode(&self.problem));
+        let mut response = json(status, Body::Whole(encode(&self.problem)));
         let headers = response.headers_mut();
         if status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static(r#"Basic realm="agent", charset="UTF-8""#);
@@ -113,8 +113,8 @@ pub(crate) fn encode(problem: &Problem) -> Bytes {
 }
 
 /// Writes a JSON response.
-pub(crate) fn json(status: StatusCode, bytes: Bytes) -> Response<Body> {
-    let mut response = plain(status, Body::Whole(bytes));
+pub(crate) fn json(status: StatusCode, body: Body) -> Response<Body> {
+    let mut response = plain(status, body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

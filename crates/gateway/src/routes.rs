@@ -22,6 +22,7 @@ mod chat;
 mod content;
 mod daemon;
 mod events;
+mod messages;
 mod secrets;
 mod sessions;
 
@@ -85,7 +86,7 @@ async fn answer(services: &Services, endpoint: Endpoint, ask: Ask) -> Result<Rep
         Endpoint::SessionCreate => sessions::create(services, &ask).await,
         Endpoint::SessionShow => sessions::show(services, &ask).await,
         Endpoint::SessionDelete => sessions::delete(services, &ask).await,
-        Endpoint::SessionMessages => sessions::messages(services, &ask).await,
+        Endpoint::SessionMessages => messages::tell(services, &ask).await,
         Endpoint::Events => events::follow(services, &ask).await,
         Endpoint::SecretHas => secrets::has(services, &ask),
         Endpoint::SecretSet => secrets::set(services, &ask),

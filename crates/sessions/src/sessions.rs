@@ -12,14 +12,14 @@ use futures_util::future::BoxFuture;
 use stdx::clock::Clock;
 use store::{
     Batch, Change, Epoch, NewSession, Store, StoreError,
-    rows::{Filter, Page, Place, Resolved, SessionRow},
+    rows::{Filter, MessagePage, Page, PageMark, Place, Resolved, SessionRow},
 };
 use tokio::sync::Notify;
 use vocab::{
     fact::SessionFact,
     ids::{RunId, SessionId},
     live::{Log, Position},
-    message::{Message, Mode, ModelRef, Run, RunEnd, RunState},
+    message::{Mode, ModelRef, Run, RunEnd, RunState},
     outcome::Failure,
 };
 
@@ -207,17 +207,17 @@ impl Sessions {
         Ok((row, run))
     }
 
-    /// Returns the messages of a session.
+    /// Returns a page of a session's messages: the first, or the `next` of another.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is no such session, or not any more.
     pub async fn messages(
         &self,
         _caller: &Caller,
         session: &SessionId,
-    ) -> Result<Vec<Message>, Failure> {
-        self.row(session).await?;
-        Ok(self.store.messages(session, None, usize::MAX).await?)
+        from: Option<PageMark>,
+    ) -> Result<MessagePage, Failure> {
+        self.store.messages(session, from).await.map_err(|error| missing(session, error))
     }
 
     /// Reads the run stream of a session from a position.
@@ -264,14 +264,7 @@ impl Sessions {
     }
 
     pub(crate) async fn row(&self, session: &SessionId) -> Result<SessionRow, Failure> {
-        self.store.session(session).await.map_err(|error| {
-            if matches!(error, StoreError::NotFound { .. }) {
-                Failure::not_started("session_not_found", format!("there is no session {session}"))
-                    .with_hint("stead sessions list shows what there is")
-            } else {
-                error.into()
-            }
-        })
+        self.store.session(session).await.map_err(|error| missing(session, error))
     }
 
     /// Chooses where a new session works: a registered place, a directory, or a scratch of its own.
@@ -324,6 +317,16 @@ impl Sessions {
 
     pub(crate) fn forget_keys(&self, run: &RunId) {
         self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(run);
+    }
+}
+
+/// Says of a session that is not there how to find those that are.
+fn missing(session: &SessionId, error: StoreError) -> Failure {
+    if matches!(error, StoreError::NotFound { .. }) {
+        Failure::not_started("session_not_found", format!("there is no session {session}"))
+            .with_hint("stead sessions list shows what there is")
+    } else {
+        error.into()
     }
 }
 

@@ -167,6 +167,24 @@ pub struct StoredRun {
     pub ended_at: Option<i64>,
 }
 
+/// Where a page of a conversation begins, and where the conversation ended when its first page was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageMark {
+    pub(crate) after: i64,
+    pub(crate) until: i64,
+}
+
+/// A page of a conversation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MessagePage {
+    /// Its messages, in the order of the conversation, each as it is stored now.
+    pub messages: Vec<Message>,
+    /// How much is stored of them, in bytes.
+    pub bytes: usize,
+    /// Where the next page begins, if there is one.
+    pub next: Option<PageMark>,
+}
+
 /// A session with everything it holds, from one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {

@@ -7,9 +7,8 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use vocab::{
     fact::Event,
-    ids::{MessageId, RunId, SessionId},
+    ids::{RunId, SessionId},
     limits::{STORE_FACTS_PAGE_MAX, STORE_QUEUE_BYTES_MAX},
-    message::Message,
 };
 
 use crate::{
@@ -20,7 +19,9 @@ use crate::{
     migrate,
     open::{self, Opening, Options},
     reader::{self, Readers},
-    rows::{Counts, Filter, Page, Resolved, SessionRow, StoredRun, Transcript},
+    rows::{
+        Counts, Filter, MessagePage, Page, PageMark, Resolved, SessionRow, StoredRun, Transcript,
+    },
     sql::{self, FACT_COLUMNS, RUN_SELECT, count, event, int, last_seq, stored_run},
     transcript,
     writer::{Job, Member, Writer, answer},
@@ -159,18 +160,18 @@ impl Store {
         self.read(move |conn| list::resolve(conn, &text)).await
     }
 
-    /// Returns up to `limit` messages behind one, or from the first.
+    /// Returns a page of a session's messages: the first, or the `next` of another. Messages that are stored
+    /// while somebody pages are in none of the pages.
     ///
     /// # Errors
-    /// `not_found` for the session or the message, or when the disk fails.
+    /// `not_found`, also once the session is gone, or when the disk fails.
     pub async fn messages(
         &self,
         session: &SessionId,
-        after: Option<&MessageId>,
-        limit: usize,
-    ) -> Result<Vec<Message>, StoreError> {
-        let (session, after) = (session.clone(), after.cloned());
-        self.read(move |conn| transcript::messages(conn, &session, after.as_ref(), limit)).await
+        from: Option<PageMark>,
+    ) -> Result<MessagePage, StoreError> {
+        let session = session.clone();
+        self.read(move |conn| transcript::page(conn, &session, from)).await
     }
 
     /// Returns a session with everything it holds, from one moment.

@@ -1,21 +1,31 @@
-//! Reading conversations: messages with their parts in one ordered query.
+//! Reading conversations: messages with their parts in one ordered query, page by page or whole.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, types::ValueRef};
 use vocab::{
-    ids::{MessageId, SessionId},
+    ids::SessionId,
+    limits::STORE_PAGE_BYTES_MAX,
     message::{Message, Part},
 };
 
 use crate::{
     cursor::Cursor,
     error::StoreError,
-    rows::Transcript,
-    sql::{self, RUN_SELECT, SESSION_COLUMNS, int, parsed, part_keys, role},
+    rows::{MessagePage, PageMark, Transcript},
+    sql::{self, PART_BITS, RUN_SELECT, SESSION_COLUMNS, parsed, role},
 };
 
-/// The query of a conversation; keys rise in its order, so the index needs no sorting.
-pub(crate) const MESSAGES: &str = "SELECT key, id, role, run, created_at FROM messages \
-     WHERE session = ?1 AND key > ?2 ORDER BY key LIMIT ?3";
+/// The query of a conversation: a row for each part, and one for a message that has none. Keys rise in
+/// its order, so the indexes need no sorting.
+pub(crate) const MESSAGES: &str = "SELECT m.key, m.id, m.role, m.run, m.created_at, p.body FROM messages m \
+     LEFT JOIN parts p ON p.key >= m.key << 20 AND p.key < (m.key + 1) << 20 \
+     WHERE m.session = ?1 AND m.key > ?2 AND m.key <= ?3 ORDER BY m.key, p.key";
+
+const _: () = assert!(PART_BITS == 20, "the query knows how a part's key holds its message's");
+
+/// What a message counts for in a page beside its parts, and a part beside its text: without it, a page
+/// of messages that say nothing would have no end.
+const MESSAGE_BYTES: usize = 256;
+const PART_BYTES: usize = 64;
 
 fn session_key(conn: &Connection, session: &SessionId) -> Result<i64, StoreError> {
     conn.prepare_cached("SELECT key FROM sessions WHERE id = ?1 AND deleted = 0")?
@@ -24,48 +34,77 @@ fn session_key(conn: &Connection, session: &SessionId) -> Result<i64, StoreError
         .ok_or_else(|| StoreError::not_found("session", session.as_str()))
 }
 
-pub(crate) fn messages(
+pub(crate) fn page(
     conn: &Connection,
     session: &SessionId,
-    after: Option<&MessageId>,
-    limit: usize,
-) -> Result<Vec<Message>, StoreError> {
+    from: Option<PageMark>,
+) -> Result<MessagePage, StoreError> {
     let key = session_key(conn, session)?;
-    let after = match after {
-        None => 0,
-        Some(id) => conn
-            .prepare_cached("SELECT key FROM messages WHERE id = ?1 AND session = ?2")?
-            .query_row(params![id.as_str(), key], |row| row.get::<_, i64>(0))
-            .optional()?
-            .ok_or_else(|| StoreError::not_found("message", id.as_str()))?,
+    let from = match from {
+        Some(mark) => mark,
+        None => {
+            // The end is fixed by the first page: a conversation that goes on is told to an end.
+            let last: Option<i64> = conn
+                .prepare_cached(
+                    "SELECT key FROM messages WHERE session = ?1 ORDER BY key DESC LIMIT 1",
+                )?
+                .query_row([key], |row| row.get(0))
+                .optional()?;
+            PageMark { after: 0, until: last.unwrap_or(0) }
+        }
     };
-    read(conn, key, after, limit)
+    read(conn, key, from, STORE_PAGE_BYTES_MAX)
 }
 
-fn read(conn: &Connection, key: i64, after: i64, limit: usize) -> Result<Vec<Message>, StoreError> {
-    let mut parts =
-        conn.prepare_cached("SELECT body FROM parts WHERE key BETWEEN ?1 AND ?2 ORDER BY key")?;
-    conn.prepare_cached(MESSAGES)?
-        .query_and_then([key, after, int(limit)], |row| {
-            let run: Option<String> = row.get(3)?;
-            let (first, last) = part_keys(row.get(0)?);
-            let parts = parts.query_and_then([first, last], |row| {
-                sql::json::<Part>("part", row.get_ref(0)?.as_str().unwrap_or_default())
-            })?;
-            Ok(Message {
-                id: parsed("message id", text(row, 1))?,
-                role: role(text(row, 2))?,
-                run: run.map(|run| parsed("run id", &run)).transpose()?,
-                parts: parts.collect::<Result<_, _>>()?,
-                created_at: row.get(4)?,
-            })
-        })?
-        .collect()
+/// Reads messages until the next one would not fit, but at least one.
+fn read(
+    conn: &Connection,
+    session: i64,
+    from: PageMark,
+    bytes_max: usize,
+) -> Result<MessagePage, StoreError> {
+    let mut query = conn.prepare_cached(MESSAGES)?;
+    let mut rows = query.query([session, from.after, from.until])?;
+    let mut page = MessagePage::default();
+    // The last whole message, the one in hand, and what that one counts for so far.
+    let (mut end, mut key, mut bytes) = (from.after, from.after, 0);
+    while let Some(row) = rows.next()? {
+        let here: i64 = row.get(0)?;
+        if here != key {
+            page.bytes += bytes;
+            (end, key, bytes) = (key, here, MESSAGE_BYTES);
+            page.messages.push(message(row)?);
+        }
+        let body = row.get_ref(5)?;
+        let body = (body != ValueRef::Null).then(|| body.as_str().unwrap_or_default());
+        bytes += body.map_or(0, |body| PART_BYTES + body.len());
+        if bytes_max < page.bytes + bytes && 1 < page.messages.len() {
+            page.messages.pop();
+            page.next = Some(PageMark { after: end, ..from });
+            return Ok(page);
+        }
+        if let (Some(body), Some(message)) = (body, page.messages.last_mut()) {
+            message.parts.push(sql::json::<Part>("part", body)?);
+        }
+    }
+    page.bytes += bytes;
+    Ok(page)
 }
 
-/// Borrows a text column; the table's type makes anything else impossible.
-fn text<'a>(row: &'a Row<'_>, idx: usize) -> &'a str {
-    row.get_ref(idx).ok().and_then(|value| value.as_str().ok()).unwrap_or_default()
+/// Reads a message without its parts.
+fn message(row: &Row<'_>) -> Result<Message, StoreError> {
+    let text = |idx: usize| -> Result<&str, StoreError> {
+        // The table's type makes anything but text impossible.
+        Ok(row.get_ref(idx)?.as_str().unwrap_or_default())
+    };
+    let run = row.get_ref(3)?.as_str().ok();
+    Ok(Message {
+        id: parsed("message id", text(1)?)?,
+        role: role(text(2)?)?,
+        run: run.map(|run| parsed("run id", run)).transpose()?,
+        parts: Vec::new(),
+        created_at: row.get(4)?,
+    })
 }
 
 pub(crate) fn whole(
@@ -89,9 +128,10 @@ pub(crate) fn whole(
             .map(|stored| stored.run),
     };
     let seq = sql::last_seq(conn)?;
+    let all = PageMark { after: 0, until: i64::MAX };
     Ok(Transcript {
         session: row,
-        messages: read(conn, key, 0, usize::MAX)?,
+        messages: read(conn, key, all, usize::MAX)?.messages,
         run,
         cursor: Cursor { store_id: store_id.to_owned(), seq },
     })

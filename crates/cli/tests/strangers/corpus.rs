@@ -252,7 +252,7 @@ fn stranger_the_sdk_reduces_every_stream_to_the_stored_message() {
     for case in cases() {
         let run = case.message.run.clone().unwrap();
         let log = Log::of_message(&session, &run, &case.message, &case.state);
-        let message = api::ui::message(&case.message);
+        let message = serde_json::to_value(api::ui::message(&case.message)).unwrap();
         let live = wire(&run, &live_pieces(&log, &mut dice));
         let mut streams =
             vec![("stored", wire(&run, &since(&log, Position::default()))), ("live", live.clone())];

@@ -178,7 +178,7 @@ impl Stored {
     }
 
     pub(crate) async fn messages(&self, session: &SessionId) -> Vec<Message> {
-        self.0.messages(session, None, usize::MAX).await.unwrap()
+        self.0.transcript(session).await.unwrap().messages
     }
 
     pub(crate) async fn state(&self, run: &RunId) -> RunState {

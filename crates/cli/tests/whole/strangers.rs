@@ -18,23 +18,29 @@ use api::{
 
 use crate::rig::{Home, home};
 
-/// A server that answers each connection with the same bytes, or with none.
+/// A server that answers each connection with some bytes, or with none.
 struct Stranger {
     path: PathBuf,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Stranger {
+    /// Gives every request the same answer.
     fn answering(path: PathBuf, answer: Option<String>) -> Self {
+        Self::choosing(path, move |_| answer.clone())
+    }
+
+    /// Chooses an answer by the head of the request.
+    fn choosing(path: PathBuf, choose: impl Fn(&str) -> Option<String> + Send + 'static) -> Self {
         let listener = UnixListener::bind(&path).unwrap();
         let thread = std::thread::spawn(move || {
             let mut held = Vec::new();
             for mut stream in listener.incoming().flatten() {
-                match read_request(&stream) {
-                    Some(first) if first.starts_with("END") => return,
-                    _ => {}
+                let head = read_request(&stream).unwrap_or_default();
+                if head.starts_with("END") {
+                    return;
                 }
-                match &answer {
+                match choose(&head) {
                     Some(answer) => drop(stream.write_all(answer.as_bytes())),
                     // It stays silent and never hangs up.
                     None => held.push(stream),
@@ -101,6 +107,17 @@ fn json_answer(body: &str) -> String {
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
         body.len()
     )
+}
+
+fn welcome(protocol: u32) -> String {
+    let welcome = Welcome {
+        protocol,
+        version: "7.7.7".into(),
+        id: "art_00000000000070008000000000000000".into(),
+        supports: vec![],
+        notices: vec![],
+    };
+    json_answer(&serde_json::to_string(&welcome).unwrap())
 }
 
 fn refused(home: &Home, code: &str, words: &str) {
@@ -172,18 +189,42 @@ fn a_daemon_of_another_protocol_is_told_apart_in_both_directions() {
     for (protocol, way_out) in
         [(PROTOCOL + 1, "use the newer program"), (0, "stop the older daemon")]
     {
-        let welcome = Welcome {
-            protocol,
-            version: "7.7.7".into(),
-            id: "art_00000000000070008000000000000000".into(),
-            supports: vec![],
-            notices: vec![],
-        };
-        let answer = json_answer(&serde_json::to_string(&welcome).unwrap());
+        let answer = welcome(protocol);
         let dir = tempfile::tempdir().unwrap();
         let stranger = Stranger::answering(dir.path().join("other.sock"), Some(answer));
         let home = misled(&stranger.path);
         refused(&home, "protocol_mismatch", way_out);
         refused(&home, "protocol_mismatch", "7.7.7");
+    }
+}
+
+#[test]
+fn a_conversation_whose_answer_breaks_off_is_not_shown() {
+    let detail = serde_json::json!({
+        "id": "ses_00000000000070008000000000000000", "title": "a title", "workspace": "w", "cwd": "/w",
+        "mode": "auto", "state": "idle", "messages": 2, "usage": {}, "created_at": "", "updated_at": "",
+        "run": null,
+    });
+    let message = r#"{"id":"msg_1","role":"user","parts":[],"metadata":{}}"#;
+    let begun = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n\
+         {:x}\r\n[{message}\r\n",
+        message.len() + 1
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let stranger = Stranger::choosing(dir.path().join("other.sock"), move |head| {
+        Some(match head.split(' ').nth(1).unwrap_or_default() {
+            "/handshake" => welcome(PROTOCOL),
+            path if path.ends_with("/messages") => begun.clone(),
+            _ => json_answer(&detail.to_string()),
+        })
+    });
+    let home = misled(&stranger.path);
+    for args in [&["sessions", "show", "a title"][..], &["sessions", "show", "a title", "--json"]] {
+        let end = home.run(args);
+        let said = String::from_utf8_lossy(&end.stderr).into_owned();
+        assert_eq!((end.status.code(), end.stdout.len()), (Some(1), 0), "{said}");
+        assert!(said.contains("broke off before its end (connection_broken)"), "{said}");
+        assert!(!said.contains("nobody can tell"), "nothing could have changed: {said}");
     }
 }

@@ -7,6 +7,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use api::routes::Endpoint;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, future::pending, stream};
 use tokio::{
@@ -16,6 +17,7 @@ use tokio::{
 
 use super::*;
 use crate::{
+    body::Pieces,
     mount::{Handler, Reply},
     sse::Events,
     testing::{House, Plan, echo, exchange, read_answer, request},
@@ -187,19 +189,27 @@ async fn who_asks_on_a_full_socket_is_told_so() {
 
 type Frames = Pin<Box<dyn Stream<Item = Result<Bytes, crate::sse::Cut>> + Send>>;
 
-/// Answers `/events` with what `make` makes; everything else is echoed. Every stream holds a receiver of
-/// the channel, so that the sender sees the last of them go.
+/// Answers `/events` with what `make` makes, and a conversation with the same as one long document;
+/// everything else is echoed. Every stream holds a receiver of the channel, so that the sender sees the
+/// last of them go.
 fn streaming(alive: Arc<watch::Sender<()>>, make: fn() -> Frames) -> Handler {
     let rest = echo();
     Arc::new(move |endpoint, ask| {
-        if endpoint != api::routes::Endpoint::Events {
-            return rest(endpoint, ask);
-        }
         let here = alive.subscribe();
         let frames = make().inspect(move |_| drop(here.has_changed()));
-        Box::pin(async move { Ok(Reply::Events(Box::new(Events::new(frames)), Vec::new())) })
+        let reply = if endpoint == Endpoint::Events {
+            Reply::Events(Box::new(Events::new(frames)), Vec::new())
+        } else if endpoint == Endpoint::SessionMessages {
+            Reply::Pieces(Pieces::new(frames))
+        } else {
+            return rest(endpoint, ask);
+        };
+        Box::pin(async move { Ok(reply) })
     })
 }
+
+/// What is told without end, each in its way.
+const ENDLESS: [&str; 2] = ["GET /events", "GET /sessions/x/messages"];
 
 #[tokio::test]
 async fn a_client_that_does_not_read_is_cut_and_slows_nobody() {
@@ -210,27 +220,29 @@ async fn a_client_that_does_not_read_is_cut_and_slows_nobody() {
         stream::repeat_with(move || Ok(frame.clone())).boxed()
     });
     let house = House::open(plan).await;
-    let text = request("GET /events", "", "");
-    let (mut deaf, mut other, mut keen) =
-        (house.tcp().await, house.unix().await, house.tcp().await);
-    deaf.write_all(text.as_bytes()).await.unwrap();
-    other.write_all(text.as_bytes()).await.unwrap();
-    keen.write_all(text.as_bytes()).await.unwrap();
-    // One byte each proves that their streams began.
-    deaf.read_exact(&mut [0]).await.unwrap();
-    other.read_exact(&mut [0]).await.unwrap();
-    // Somebody who reads gets as much as they like.
-    let mut buffer = vec![0; 1 << 20];
-    let mut left: usize = 64 << 20;
-    while left > 0 {
-        let bytes = keen.read(&mut buffer).await.unwrap();
-        assert!(bytes > 0);
-        left = left.saturating_sub(bytes);
+    for line in ENDLESS {
+        let text = request(line, "", "");
+        let (mut deaf, mut other, mut keen) =
+            (house.tcp().await, house.unix().await, house.tcp().await);
+        deaf.write_all(text.as_bytes()).await.unwrap();
+        other.write_all(text.as_bytes()).await.unwrap();
+        keen.write_all(text.as_bytes()).await.unwrap();
+        // One byte each proves that their streams began.
+        deaf.read_exact(&mut [0]).await.unwrap();
+        other.read_exact(&mut [0]).await.unwrap();
+        // Somebody who reads gets as much as they like.
+        let mut buffer = vec![0; 1 << 20];
+        let mut left: usize = 64 << 20;
+        while left > 0 {
+            let bytes = keen.read(&mut buffer).await.unwrap();
+            assert!(bytes > 0);
+            left = left.saturating_sub(bytes);
+        }
+        drop(keen);
+        // The other streams end too, although their clients are still there.
+        alive.closed().await;
+        drop((deaf, other));
     }
-    drop(keen);
-    // The other streams end too, although their clients are still there.
-    alive.closed().await;
-    drop((deaf, other));
 }
 
 /// Counts what the source of a stream gave while nobody read: no more than the backlog, and what the
@@ -299,17 +311,23 @@ async fn a_drain_lets_work_end_and_cuts_the_rest() {
     let status = request("GET /daemon/status", "", "");
     let mut idle = house.unix().await;
     assert_eq!(exchange(&mut idle, status.as_bytes()).await.unwrap().status, 200);
-    let mut streaming = house.tcp().await;
-    streaming.write_all(request("GET /events", "", "").as_bytes()).await.unwrap();
-    assert_eq!(read_answer(&mut streaming).await.unwrap().status, 200);
+    let mut streaming = Vec::new();
+    for line in ENDLESS {
+        let mut stream = house.tcp().await;
+        stream.write_all(request(line, "", "").as_bytes()).await.unwrap();
+        assert_eq!(read_answer(&mut stream).await.unwrap().status, 200);
+        streaming.push(stream);
+    }
     let socket = house.socket().to_owned();
     let address = house.server.address();
     let House { server, dir: _dir } = house;
-    assert_eq!(server.drain(Duration::from_millis(50)).await, 1);
+    assert_eq!(server.drain(Duration::from_millis(50)).await, streaming.len());
     assert_eq!(idle.read(&mut [0]).await.unwrap_or(0), 0);
-    let mut rest = Vec::new();
-    streaming.read_to_end(&mut rest).await.ok();
-    assert!(!rest.ends_with(b"0\r\n\r\n"), "a cut stream must not look complete");
+    for mut stream in streaming {
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).await.ok();
+        assert!(!rest.ends_with(b"0\r\n\r\n"), "a cut stream must not look complete");
+    }
     assert!(!socket.exists());
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
 }

@@ -3,7 +3,6 @@
 use api::{
     agent::Done,
     session::{CreateSession, SessionDetail, SessionPage, SessionRow},
-    ui,
 };
 use sessions::{
     rows::{self, Filter},
@@ -76,13 +75,6 @@ pub(super) async fn delete(services: &Services, ask: &Ask) -> Result<Reply, Refu
     let session = session_of(services, &ask.caller, &ask.parameter).await?;
     services.sessions.delete(&ask.caller, &session).await?;
     Reply::json(&Done { ok: true })
-}
-
-/// `GET /sessions/{session}/messages`
-pub(super) async fn messages(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
-    let session = session_of(services, &ask.caller, &ask.parameter).await?;
-    let messages = services.sessions.messages(&ask.caller, &session).await?;
-    Reply::json(&messages.iter().map(ui::message).collect::<Vec<_>>())
 }
 
 fn row(stored: rows::SessionRow) -> SessionRow {

@@ -144,7 +144,7 @@ async fn check(rig: &Rig, trial: &Trial, power_lost: bool, what: &str) {
         awake.sleep().await;
         return;
     };
-    let messages = awake.sessions.messages(&person(), &started.session).await.unwrap();
+    let messages = awake.store.transcript(&started.session).await.unwrap().messages;
     let said = |text: &str| {
         let mine = messages.iter().filter(|message| message.role == Role::User);
         mine.filter(|message| message.plain_text() == text).count()

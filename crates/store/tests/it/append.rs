@@ -54,7 +54,7 @@ async fn fifty_tasks_append_at_once() {
         });
     }
     for id in tasks.join_all().await {
-        let messages = store.messages(&id, None, 100).await.unwrap();
+        let messages = store.messages(&id, None).await.unwrap().messages;
         let words: Vec<_> = messages.iter().map(|message| message.plain_text()).collect();
         assert_eq!(words, (0..10).map(|idx| idx.to_string()).collect::<Vec<_>>());
     }
@@ -112,7 +112,7 @@ async fn a_full_queue_holds_the_caller_back() {
     }
     drop(blocker);
     large("last", 9).await.unwrap();
-    let messages = store.messages(&id, None, 10).await.unwrap();
+    let messages = store.transcript(&id).await.unwrap().messages;
     let heads: Vec<_> = messages.iter().map(|m| m.plain_text().replace('x', "")).collect();
     assert_eq!(heads, ["first", "second", "last"]);
 }
@@ -261,7 +261,7 @@ async fn a_slow_reader_holds_nobody_up() {
     assert_eq!(seen(), 0);
     change(&store, &id, Change::AddMessage(user("new"))).await.unwrap();
     assert_eq!(seen(), 0);
-    assert_eq!(store.messages(&id, None, 10).await.unwrap().len(), 1);
+    assert_eq!(store.messages(&id, None).await.unwrap().messages.len(), 1);
 }
 
 #[tokio::test]

@@ -105,7 +105,7 @@ async fn check(rig: &Rig, plain: &str, trial: &Trial, power_lost: bool, what: &s
     for event in events.iter().filter(|event| event.subject == "probe") {
         facts.entry(event.body["batch"].as_u64().unwrap()).or_default().push(event.seq);
     }
-    let messages = store.messages(&trial.session, None, 1_000).await.unwrap();
+    let messages = store.transcript(&trial.session).await.unwrap().messages;
     let stored = |idx: usize| {
         let head = format!("batch {idx} ");
         messages.iter().filter(|message| message.plain_text().starts_with(&head)).count()

@@ -10,6 +10,8 @@ mod house;
 #[cfg(test)]
 mod opening;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod reads;
 #[cfg(test)]
 mod rig;

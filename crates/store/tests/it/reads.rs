@@ -2,7 +2,7 @@
 
 use store::{
     Batch, Change, Cursor, NewSession, Phase, Store, StoreError,
-    rows::{Filter, Resolved},
+    rows::{Filter, MessagePage, Resolved},
 };
 use vocab::{
     fact::SessionFact,
@@ -144,22 +144,19 @@ async fn short_forms_resolve_or_name_the_candidates() {
 }
 
 #[tokio::test]
-async fn messages_are_read_from_any_one_on() {
+async fn messages_are_read_with_their_parts() {
     let rig = Rig::new();
     let store = rig.store();
     let id = session(&store, "json").await;
-    assert_eq!(store.messages(&id, None, 10).await.unwrap(), []);
+    assert_eq!(store.messages(&id, None).await.unwrap(), MessagePage::default());
     change(&store, &id, Change::AddMessage(user("quote \" and é\u{0}"))).await.unwrap();
     let run = started(&store, &id).await;
     for idx in 0..3 {
         change(&store, &id, put(&run, idx, text(&format!("part {idx}")))).await.unwrap();
     }
-    let read = store.messages(&id, None, 10).await.unwrap();
-    assert_eq!(read, store.transcript(&id).await.unwrap().messages);
-    assert_eq!(read[1].parts.len(), 3);
-    let after = store.messages(&id, Some(&read[0].id), 10).await.unwrap();
-    assert_eq!(after, read[1..]);
-    assert_eq!(store.messages(&id, None, 1).await.unwrap(), read[..1]);
+    let read = store.messages(&id, None).await.unwrap();
+    assert_eq!(read.messages, store.transcript(&id).await.unwrap().messages);
+    assert_eq!((read.messages[1].parts.len(), read.next), (3, None));
     assert_eq!(store.live_runs().await.unwrap()[0].run.id, run.id);
 }
 
@@ -206,7 +203,7 @@ async fn what_is_not_there_is_not_found() {
     for error in [
         store.session(&id).await.unwrap_err(),
         store.transcript(&id).await.unwrap_err(),
-        store.messages(&id, None, 1).await.unwrap_err(),
+        store.messages(&id, None).await.unwrap_err(),
         store.delete_session(&id).await.unwrap_err(),
         store.append(late).await.unwrap_err(),
     ] {

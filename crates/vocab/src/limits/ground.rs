@@ -144,6 +144,9 @@ limits! { GROUND:
     STORE_LIST_MAX: usize = 200, "sessions",
         "a page of the list; about 100 KB on the wire",
         "store::a_list_pages_through_everything_once";
+    STORE_PAGE_BYTES_MAX: usize = 128 * 1024, "bytes",
+        "messages of one read, which is what a slow client holds of a conversation; a larger one stands alone",
+        "store::a_conversation_is_read_in_pages_of_bounded_size";
     STORE_CANDIDATES_MAX: usize = 20, "sessions",
         "what an ambiguous short form names; more would not help a person",
         "store::short_forms_resolve_or_name_the_candidates";

@@ -22,5 +22,6 @@ fn check(sql: &str, index: &str) {
 #[test]
 fn a_page_reads_no_more_than_it_returns() {
     check(&page_sql(), "SEARCH sessions USING INDEX sessions_recent (updated_seq<?)");
-    check(MESSAGES, "messages_of_session (session=? AND rowid>?)");
+    check(MESSAGES, "messages_of_session (session=? AND rowid>? AND rowid<?)");
+    check(MESSAGES, "SEARCH p USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)");
 }
