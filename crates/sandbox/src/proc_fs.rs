@@ -133,10 +133,10 @@ mod tests {
     }
     #[test]
     fn an_environment_is_read_only_so_far() {
-        let mark = format!("{RUN_MARKER}=r\0");
+        let mark = format!("\0{RUN_MARKER}=r");
         let most = usize::try_from(limits::CHILD_ENVIRON_READ_BYTES_MAX).unwrap();
         for (before, found) in [(most - mark.len(), Some("r")), (most, None)] {
-            let environ = [&vec![0; before][..], mark.as_bytes()].concat();
+            let environ = [&vec![b'x'; before][..], mark.as_bytes()].concat();
             assert_eq!(marks_in(&environ[..]).unwrap().run.as_deref(), found, "{before}");
         }
         // One without end, as no kernel has it, is left all the same.

@@ -73,10 +73,10 @@ limits! { GROUND:
         "workspace_local::a_wide_or_heavy_picture_is_shrunk_to_what_models_take";
     IMAGE_DECODE_SIDE_MAX: u32 = 30_000, "pixels",
         "a side beyond any screen or scan; more is an attack on the decoder",
-        "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
+        "workspace_local::a_picture_that_promises_more_than_a_decoder_may_fill_is_refused";
     IMAGE_DECODE_BYTES_MAX: u64 = 256 << 20, "bytes",
         "memory a decoder may take; 64 megapixels",
-        "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
+        "workspace_local::a_picture_that_promises_more_than_a_decoder_may_fill_is_refused";
 
     // sandbox
     CHILD_TIMEOUT_MS_MAX: u64 = 2_147_483_647, "ms",
