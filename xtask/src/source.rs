@@ -37,7 +37,7 @@ impl File {
 
     /// Tells whether it holds tests only.
     pub(crate) fn is_test(&self) -> bool {
-        self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
+        self.path.ends_with("tests.rs") || self.path.contains("/tests/")
     }
 
     /// Returns the folder of the crate it belongs to: `crates/name` or `xtask`.
@@ -61,6 +61,16 @@ impl File {
                 !is_test && !tests.is_some_and(|span| span.first <= *number && *number <= span.last)
             },
         )
+    }
+
+    /// Returns the lines of the tests: all of a test file, and of another file the inline test module.
+    pub(crate) fn test_lines(&self) -> impl Iterator<Item = &str> {
+        let tests = self.inline_tests();
+        let is_test = self.is_test();
+        self.text.lines().enumerate().filter_map(move |(idx, line)| {
+            let inline = tests.is_some_and(|span| (span.first..=span.last).contains(&(idx + 1)));
+            (is_test || inline).then_some(line)
+        })
     }
 
     /// Returns the product's lines as one text; dropped lines are left empty, so that numbers stay.

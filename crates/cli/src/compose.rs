@@ -71,12 +71,7 @@ pub(crate) async fn compose(
         clock: clock.clone(),
         workspaces: Arc::clone(&workspaces),
         models: Arc::new(ConfiguredModels::new(clock.clone(), paths.clone(), unsealer)),
-        settings: Settings {
-            steps_max: config.run.steps_max.unwrap_or(STEPS_MAX),
-            answer_within: Duration::from_secs(
-                u64::from(config.run.answer_within_hours.unwrap_or(ANSWER_HOURS)) * 3600,
-            ),
-        },
+        settings: settings(&config.run),
         scratch: paths.home.join("sessions"),
     });
     let closed = sessions.mend().await?;
@@ -99,6 +94,15 @@ pub(crate) async fn compose(
     let perimeter = Perimeter::new(credential, pages(&config)?);
     let front = Arc::new(Front::new(perimeter, gateway::routes::handler(services)));
     Ok(Composed { daemon, front, about, stop })
+}
+
+/// Returns how far runs go, as it is written or as is usual.
+fn settings(run: &config::RunEntry) -> Settings {
+    let hours = run.answer_within_hours.unwrap_or(ANSWER_HOURS);
+    Settings {
+        steps_max: run.steps_max.unwrap_or(STEPS_MAX),
+        answer_within: Duration::from_secs(u64::from(hours) * 3600),
+    }
 }
 
 /// Returns what people must know about the database that was found.
@@ -188,4 +192,22 @@ fn open(paths: &Paths, clock: Clock, path: PathBuf) -> Result<Box<dyn OwnedWorks
         options.programs.timeout_ms_default = u64::from(seconds) * 1000;
     }
     Ok(LocalWorkspace::open(options)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_bounds_are_those_of_the_table() {
+        let check = |steps_max: Option<u32>, hours: Option<u32>, wanted: (u32, u32)| {
+            let run =
+                config::RunEntry { steps_max, answer_within_hours: hours, ..Default::default() };
+            let Settings { steps_max, answer_within } = settings(&run);
+            let within = Duration::from_secs(u64::from(wanted.1) * 3600);
+            assert_eq!((steps_max, answer_within), (wanted.0, within));
+        };
+        check(None, None, (STEPS_MAX, ANSWER_HOURS));
+        check(Some(3), Some(2), (3, 2));
+    }
 }

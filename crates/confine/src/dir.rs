@@ -115,6 +115,8 @@ pub struct Dir {
 pub(crate) struct Scope {
     pub(crate) mounts: bool,
     pub(crate) guarded: Guarded,
+    /// How many names a directory may hold.
+    pub(crate) entries_max: usize,
 }
 
 /// A name in a directory.
@@ -187,10 +189,10 @@ impl Dir {
     /// Lists the directory, sorted by the bytes of the names.
     ///
     /// # Errors
-    /// When it cannot be read or holds more than `max` names.
-    pub fn entries(&self, max: usize) -> Result<Vec<DirEntry>> {
+    /// When it cannot be read or holds too many names.
+    pub fn entries(&self) -> Result<Vec<DirEntry>> {
         let fd = sys::readable(&self.fd)?;
-        read_entries(&fd, max)
+        read_entries(&fd, self.scope.entries_max)
     }
 }
 

@@ -217,7 +217,7 @@ impl Guarded {
                     continue;
                 }
             };
-            let Ok(entries) = dir::read_entries(&fd, PROTECTED_ENTRIES_MAX) else {
+            let Ok(entries) = dir::read_entries(&fd, self.0.entries_max) else {
                 inside.overflow = true;
                 continue;
             };

@@ -106,8 +106,17 @@ impl Root {
     /// # Errors
     /// When it is missing, no directory, or lies in a protected directory without being exempt.
     pub fn open(path: &Path, options: RootOptions) -> Result<Self, ConfineError> {
+        Self::with_entries_max(path, options, TRAVERSE_DIR_ENTRIES_MAX)
+    }
+
+    /// Opens a root whose directories may hold so many names.
+    pub(crate) fn with_entries_max(
+        path: &Path,
+        options: RootOptions,
+        entries_max: usize,
+    ) -> Result<Self, ConfineError> {
         let guarded = Guarded::new(options.protected, options.exempt);
-        let scope = Scope { mounts: options.mounts, guarded };
+        let scope = Scope { mounts: options.mounts, guarded, entries_max };
         let workspace = Base::open(path, &scope)?;
         let temp = options.temp.as_deref().map(|temp| Base::open(temp, &scope)).transpose()?;
         let roots = Roots {
@@ -206,7 +215,7 @@ impl Root {
     /// When it is missing, outside, protected, no directory, or not readable.
     pub fn read_dir(&self, path: &WorkspacePath) -> Result<Vec<DirEntry>, ConfineError> {
         let dir = self.open_dir(path)?;
-        dir.entries(TRAVERSE_DIR_ENTRIES_MAX).map_err(|reason| ConfineError::new(path, reason))
+        dir.entries().map_err(|reason| ConfineError::new(path, reason))
     }
 
     /// Reads the text of a link. It is shown, never followed.

@@ -14,10 +14,7 @@ use std::{
 };
 
 use vocab::{
-    limits::{
-        TRAVERSE_AHEAD_BYTES_MAX, TRAVERSE_DEPTH_MAX, TRAVERSE_DIR_ENTRIES_MAX,
-        TRAVERSE_WORKERS_MAX,
-    },
+    limits::{TRAVERSE_AHEAD_BYTES_MAX, TRAVERSE_DEPTH_MAX, TRAVERSE_WORKERS_MAX},
     path::WorkspacePath,
 };
 
@@ -26,7 +23,6 @@ use crate::{
     error::{ConfineError, Reason, Result},
     ignored::Rules,
     root::Root,
-    sys,
     walk::{self, End, Last, Walked},
 };
 
@@ -184,7 +180,7 @@ impl Traverse {
             let above = index + 1 < count;
             if self.ignore && (above || !matches!(walked.end, End::Dir)) {
                 // A directory above that cannot be listed has no rules to give.
-                let entries = step.dir.entries(TRAVERSE_DIR_ENTRIES_MAX).unwrap_or_default();
+                let entries = step.dir.entries().unwrap_or_default();
                 rules = rules.enter(&step.dir, &entries, prefix.len());
             }
             if !above {
@@ -253,14 +249,12 @@ impl<'a> Shared<'a> {
         match work {
             Work::Visit { parent, entries } => self.visit(visit, &parent, &entries, &mut slots),
             Work::List(place) => {
-                let listed = sys::readable(&place.dir.fd)
-                    .map_err(Reason::from)
-                    .and_then(|fd| dir::read_entries(&fd, TRAVERSE_DIR_ENTRIES_MAX));
+                let listed = place.dir.entries();
                 self.expand(visit, place, listed, &mut slots);
             }
             Work::Open { parent, name } => match parent.dir.open_dir(&name) {
                 Ok(dir) => {
-                    let listed = dir::read_entries(&dir.fd, TRAVERSE_DIR_ENTRIES_MAX);
+                    let listed = dir::read_entries(&dir.fd, dir.scope.entries_max);
                     let prefix = [&parent.prefix, name.as_bytes(), b"/"].concat();
                     let (rules, depth) = (parent.rules.clone(), parent.depth + 1);
                     let place = Place { dir: Arc::new(dir), prefix, rules, depth };

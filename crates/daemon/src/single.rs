@@ -98,4 +98,23 @@ mod tests {
         drop(first);
         assert!(Claim::take(&paths).unwrap().is_some());
     }
+
+    #[test]
+    fn a_state_file_over_its_bound_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let below = |name: &str| dir.path().join(name);
+        let (home, runtime, config) = (below("home"), below("run"), below("config.toml"));
+        let paths = Paths { home, runtime, config };
+        paths.prepare().unwrap();
+        let (secrets, unsealer) = crate::secrets::open(paths.secrets());
+        let most = usize::try_from(STATE_FILE_BYTES_MAX).unwrap();
+        for (bytes, is_taken) in [(most, true), (most + 1, false)] {
+            for path in [paths.credential(), paths.secrets().join("local")] {
+                state_file::publish(&path, &vec![b'x'; bytes]).unwrap();
+            }
+            assert_eq!(credential(&paths).is_ok(), is_taken, "{bytes}");
+            assert_eq!(secrets.has("local").is_ok(), is_taken, "{bytes}");
+            assert_eq!(unsealer.unseal("local").is_ok(), is_taken, "{bytes}");
+        }
+    }
 }

@@ -94,3 +94,6 @@ fn drain(pipes: &Mutex<Vec<OwnedFd>>, held: &AtomicUsize, stop: &Cancel, more: &
 fn is_over(answer: Result<usize, Errno>) -> bool {
     !matches!(answer, Ok(1..) | Err(Errno::AGAIN | Errno::INTR))
 }
+
+#[cfg(test)]
+mod tests;

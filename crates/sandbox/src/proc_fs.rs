@@ -76,9 +76,12 @@ pub(crate) struct Marks {
 
 /// Reads the marks of a process; none when its environment may not be read or it is gone.
 pub(crate) fn marks(pid: u32) -> Option<Marks> {
-    let file = fs::File::open(format!("/proc/{pid}/environ")).ok()?;
+    marks_in(fs::File::open(format!("/proc/{pid}/environ")).ok()?)
+}
+
+fn marks_in(environ: impl Read) -> Option<Marks> {
     let mut bytes = Vec::new();
-    file.take(limits::CHILD_ENVIRON_READ_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    environ.take(limits::CHILD_ENVIRON_READ_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     let mut marks = Marks::default();
     for line in bytes.split(|byte| *byte == 0) {
         let Ok(line) = std::str::from_utf8(line) else { continue };
@@ -127,5 +130,16 @@ mod tests {
         assert!(me.started > 0);
         assert!(all().iter().any(|process| process.pid == me.pid && process.started == me.started));
         assert!(!command(me.pid).is_empty());
+    }
+    #[test]
+    fn an_environment_is_read_only_so_far() {
+        let mark = format!("\0{RUN_MARKER}=r");
+        let most = usize::try_from(limits::CHILD_ENVIRON_READ_BYTES_MAX).unwrap();
+        for (before, found) in [(most - mark.len(), Some("r")), (most, None)] {
+            let environ = [&vec![b'x'; before][..], mark.as_bytes()].concat();
+            assert_eq!(marks_in(&environ[..]).unwrap().run.as_deref(), found, "{before}");
+        }
+        // One without end, as no kernel has it, is left all the same.
+        assert_eq!(marks_in(std::io::repeat(b'x')), Some(Marks::default()));
     }
 }

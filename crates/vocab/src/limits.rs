@@ -2,7 +2,8 @@
 //!
 //! The rows stand in three files, by the layer that keeps them; a new one goes to the end of its section.
 //! A queue, body, frame, run or file without a row here is a bug. `cargo xtask gen` prints the table
-//! into `docs/limits.md`, and `tidy` checks that it is there and that each named test exists.
+//! into `docs/limits.md`, and `tidy` checks that it is there, that each named test exists, and that the
+//! tests around it name the constant: a test that injects a smaller bound asserts there what the usual one is.
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]

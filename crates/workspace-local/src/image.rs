@@ -94,8 +94,11 @@ fn decode(media_type: &str, bytes: &[u8]) -> image::ImageResult<DynamicImage> {
     limits.max_image_width = Some(IMAGE_DECODE_SIDE_MAX);
     limits.max_image_height = Some(IMAGE_DECODE_SIDE_MAX);
     limits.max_alloc = Some(IMAGE_DECODE_BYTES_MAX);
-    reader.limits(limits);
+    reader.limits(limits.clone());
     let mut decoder = reader.into_decoder()?;
+    // Decoders bound what they hold themselves, and not the picture that they fill.
+    limits.reserve(decoder.total_bytes())?;
+    decoder.set_limits(limits)?;
     let orientation = decoder.orientation()?;
     let mut decoded = DynamicImage::from_decoder(decoder)?;
     decoded.apply_orientation(orientation);

@@ -1,8 +1,11 @@
-//! The table of limits: every row has a reason and a test that exists.
+//! The table of limits: every row has a reason, and a test that exists and stands where its constant is named.
+//!
+//! A test that repeats the number would hold without the row, so the tests of its file name the constant.
+//! Whether they meet it is not looked at here.
 
 use std::collections::BTreeSet;
 
-use crate::{findings::Findings, tree::Tree};
+use crate::{findings::Findings, source::File, tree::Tree};
 
 const TABLE: &str = "crates/vocab/src/limits.rs";
 const ROWS: &str = "crates/vocab/src/limits";
@@ -35,15 +38,31 @@ pub(crate) fn rows(tree: &Tree, findings: &mut Findings<'_>) {
         let test = test.rsplit("::").next().unwrap_or(test);
         let folder = format!("crates/{}", crate_name.replace('_', "-"));
         let signature = format!("fn {test}(");
-        if !tree.rust_below(&folder).any(|file| file.text.contains(&signature)) {
+        let holds = |file: &&File| file.text.contains(&signature);
+        let holders: Vec<&File> = tree.rust_below(&folder).filter(holds).collect();
+        if holders.is_empty() {
             findings.add(
                 path,
                 line,
                 format!("{}: no test `{test}` in {folder}", limit.name),
                 "write the test that meets the limit, or name the one that does",
             );
+        } else if !holders.iter().any(|file| tests_name(file, limit.name)) {
+            findings.add(
+                path,
+                line,
+                format!("{}: the tests beside `{test}` never name it", limit.name),
+                "let the test meet the constant, or assert there that it is the default",
+            );
         }
     }
+}
+
+/// Tells whether the code of a file's tests names a constant.
+fn tests_name(file: &File, name: &str) -> bool {
+    let inside = |c: char| c.is_alphanumeric() || c == '_';
+    let code = file.test_lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.flat_map(|line| line.split(|c| !inside(c))).any(|word| word == name)
 }
 
 /// Returns where a row stands.

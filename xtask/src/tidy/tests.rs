@@ -218,7 +218,7 @@ fn foreign_paths_and_hosts_are_found() {
 
 #[test]
 fn limits_have_reasons_tests_and_a_fresh_page() {
-    let test = "//! Purpose.\n\n#[test]\nfn many_things() {}\n";
+    let test = "//! Purpose.\n\n#[test]\nfn many_things() {\n    add(THINGS_MAX);\n}\n";
     let tested = |because, test_name| {
         world().file("crates/my-room/src/tests.rs", test).limit(because, test_name)
     };
@@ -231,6 +231,30 @@ fn limits_have_reasons_tests_and_a_fresh_page() {
     let stale = tested("enough", "my_room::many_things").file("docs/limits.md", "old\n");
     check(stale, &["docs/limits.md:1: generated"]);
     check(world().file("docs/routes.md", "old"), &["docs/routes.md:1: generated"]);
+}
+
+#[test]
+fn a_test_of_a_limit_stands_where_its_constant_is_named() {
+    let row = "crates/vocab/src/limits.rs:1: limits";
+    let test = |body: &str| format!("#[test]\nfn many_things() {{\n    {body}\n}}\n");
+    let inline = |body: &str| format!("mod tests {{\n{}}}\n", test(body));
+    let named = "add(limits::THINGS_MAX + 1);";
+    let beside = format!("{}const MANY: usize = THINGS_MAX;\n", test("add(MANY);"));
+    for (path, text, expected) in [
+        ("src/tests.rs", test(named), &[][..]),
+        ("src/tests.rs", beside, &[]),
+        ("src/a.rs", inline(named), &[]),
+        // The number itself, a longer name, a comment: nothing changes there when the row does.
+        ("src/tests.rs", test("add(1_201);"), &[row]),
+        ("src/tests.rs", test("add(MANY_THINGS_MAX + THINGS_MAX_ALL);"), &[row]),
+        ("src/tests.rs", test("// More than THINGS_MAX.\n    add(1_201);"), &[row]),
+        // The product names its bound in any case.
+        ("src/a.rs", format!("fn add() {{\n    {named}\n}}\n\n{}", inline("add(1_201);")), &[row]),
+    ] {
+        let text = format!("//! Purpose.\n\n{text}");
+        let world = world().file(&format!("crates/my-room/{path}"), &text);
+        check(world.limit("enough", "my_room::many_things"), expected);
+    }
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Batches of calls: order, overlap, and calls that cannot run.
 
 use serde_json::{Value, json};
-use vocab::{limits::CALLS_AT_ONCE_MAX, message::StopReason};
+use vocab::{
+    limits::{CALL_NAME_BYTES_MAX, CALLS_AT_ONCE_MAX},
+    message::{Part, StopReason},
+};
 
 use super::rig::*;
 
@@ -148,5 +151,13 @@ async fn names_that_models_write_are_bounded() {
     let ends = rig.ends();
     assert_eq!(ends.len(), 2);
     assert!(ends[0].contains(" unknown_tool/not_started#0") && ends[1].contains("_2 ok#1"));
-    assert!(ends.iter().all(|end| end.len() < 300));
+    let kept = "n".repeat(CALL_NAME_BYTES_MAX);
+    let names = |end: &str| end.split([' ', '_']).next().unwrap_or_default().to_owned();
+    assert!(ends.iter().all(|end| names(end) == kept));
+    let transcript = rig.pen.transcript();
+    let tools = transcript.parts().iter().filter_map(|part| match part {
+        Part::Call { tool, .. } => Some(tool.as_str()),
+        _ => None,
+    });
+    assert_eq!(tools.collect::<Vec<_>>(), [&kept, "look"]);
 }

@@ -6,7 +6,8 @@ use provider::delta::{Delta, Retry};
 use serde_json::json;
 use vocab::{
     limits::{
-        ABORT_WAIT_MS, ANSWER_BYTES_MAX, END_RUN_WAIT_MS, RETRY_WAIT_MS_MAX, RUN_FAILURE_BYTES_MAX,
+        ABORT_WAIT_MS, ANSWER_BYTES_MAX, END_RUN_WAIT_MS, RETRY_ATTEMPTS_MAX, RETRY_WAIT_MS_BASE,
+        RETRY_WAIT_MS_MAX, RUN_FAILURE_BYTES_MAX,
     },
     message::{Mode, RunEnd, RunState, StopReason},
     outcome::Failure,
@@ -48,17 +49,17 @@ async fn a_call_that_failed_before_its_first_word_is_tried_again() {
 
 #[tokio::test(start_paused = true)]
 async fn retries_end_and_the_run_fails() {
-    let overloaded = || failing("overloaded", Retry::Backoff);
-    check(
-        vec![overloaded(), overloaded(), overloaded()],
-        &[
-            "+ 0=step > step_start",
-            "+ 1=note(retry) ! retry 2 in 2000 > note 1 retry",
-            "+ 2=note(retry) ! retry 3 in 4000 > note 2 retry",
-            "+P 0=step failed(overloaded) ! step_ended, run_ended > step_end, finish",
-        ],
-    )
-    .await;
+    // One answer more than is asked for; each wait is twice the one before.
+    let overloaded = |_| failing("overloaded", Retry::Backoff);
+    let waits = (2..=RETRY_ATTEMPTS_MAX).map(|attempt| {
+        let (note, wait_ms) = (attempt - 1, RETRY_WAIT_MS_BASE << (attempt - 2));
+        format!("+ {note}=note(retry) ! retry {attempt} in {wait_ms} > note {note} retry")
+    });
+    let end = "+P 0=step failed(overloaded) ! step_ended, run_ended > step_end, finish";
+    let begin = "+ 0=step > step_start".to_owned();
+    let stored: Vec<String> = [begin].into_iter().chain(waits).chain([end.to_owned()]).collect();
+    let stored: Vec<&str> = stored.iter().map(String::as_str).collect();
+    check((0..=RETRY_ATTEMPTS_MAX).map(overloaded).collect(), &stored).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -23,6 +23,15 @@ fn check(script: &str, patience: Patience, wanted: Result<(), (&str, &str)>) {
     }
 }
 
+/// What other tests shrink to be met in a moment is what the table says where nobody shrinks it.
+#[test]
+fn the_usual_bounds_are_those_of_the_table() {
+    let Patience { ready, checked } = Patience::usual();
+    for (time, row) in [(ready, DAEMON_READY_MS_MAX), (checked, DAEMON_CHECK_MS_MAX)] {
+        assert_eq!(time, Duration::from_millis(row));
+    }
+}
+
 #[test]
 fn a_daemon_that_never_gets_ready_is_reported() {
     let patience = Patience { ready: SOON, checked: LONG };
@@ -50,7 +59,6 @@ fn a_daemon_that_checks_its_database_is_waited_for_and_left_alive() {
     assert!(process.is_alive(), "it goes on");
     let pid = rustix::process::Pid::from_raw(i32::try_from(process.pid).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    assert!(Patience::usual().ready < Patience::usual().checked);
 }
 
 fn paths() -> (tempfile::TempDir, Paths) {
@@ -76,13 +84,35 @@ async fn who_waits_for_a_turn_is_told_what_holds_it_up() {
 #[tokio::test(start_paused = true)]
 async fn what_stays_silent_at_our_socket_is_no_daemon() {
     let (_dir, paths) = paths();
+    let socket = paths.socket().display().to_string();
+    let registration = Registration {
+        id: "1".into(),
+        version: "1".into(),
+        url: String::new(),
+        socket,
+        pid: 1,
+        protocol: PROTOCOL,
+    };
     let listener = tokio::net::UnixListener::bind(paths.socket()).unwrap();
     let silence = async {
-        let (_held, _) = listener.accept().await.unwrap();
+        let (_first, _) = listener.accept().await.unwrap();
+        let (_second, _) = listener.accept().await.unwrap();
         std::future::pending::<()>().await;
     };
+    let asked = async {
+        let limit = Duration::from_millis(HANDSHAKE_MS_MAX);
+        let begun = tokio::time::Instant::now();
+        assert_eq!(unregistered(&paths).await, None);
+        // The clock stands still but for what is waited for, and is told in whole milliseconds.
+        assert_eq!(begun.elapsed().as_millis(), limit.as_millis());
+        let registered = serde_json::to_vec(&registration).unwrap();
+        state_file::publish(&paths.registration(), &registered).unwrap();
+        let begun = tokio::time::Instant::now();
+        assert_eq!(find(&paths).await.unwrap_err().code, "daemon_unreachable");
+        assert_eq!(begun.elapsed().as_millis(), limit.as_millis());
+    };
     tokio::select! {
-        found = unregistered(&paths) => assert_eq!(found, None),
+        () = asked => {}
         () = silence => {}
     }
 }

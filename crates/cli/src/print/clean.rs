@@ -104,8 +104,11 @@ mod tests {
         check("a\u{9b}31mb\x7f", "a<U+009B>31mb␡");
         check("safe\u{202e}txt.exe\u{200f}", "safe<U+202E>txt.exe<U+200F>");
         check("over\rwritten \x08", "overwritten ␈");
-        let long = format!("\x1b[{}m", "1;".repeat(40));
-        assert!(clean(&long).starts_with("␛[1;1"));
+        // The escape and the bracket count too.
+        for (digits, is_shown) in [(COLOR_CHARS_MAX - 2, false), (COLOR_CHARS_MAX - 1, true)] {
+            let color = format!("\x1b[{}m", "1".repeat(digits));
+            assert_eq!(clean(&color).starts_with("␛[1"), is_shown, "{digits}");
+        }
     }
 
     #[test]

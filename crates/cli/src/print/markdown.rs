@@ -4,7 +4,7 @@
 //! Headings, strong words, code, fenced blocks, quotes, list marks and links are drawn; everything else
 //! is printed as it was written. Nothing is wrapped: the terminal does that. The text must be clean.
 
-use vocab::limits::MARKDOWN_HELD_BYTES_MAX as HELD_BYTES_MAX;
+use vocab::limits::MARKDOWN_HELD_BYTES_MAX;
 
 use super::{Style, clean::Cleaner};
 
@@ -95,7 +95,7 @@ impl Markdown {
     /// Holds a character of a line that is drawn at its end, within bounds.
     fn hold(&mut self, c: char, out: &mut String) {
         self.held.push(c);
-        if self.held.len() >= HELD_BYTES_MAX {
+        if self.held.len() >= MARKDOWN_HELD_BYTES_MAX {
             out.push_str(&std::mem::take(&mut self.held));
             self.at = At::Words;
         }
@@ -148,7 +148,8 @@ impl Markdown {
         self.held.push(c);
         if let Some(fence) = self.fence {
             let bare = self.held.trim();
-            if !bare.chars().all(|c| c == fence.mark) || self.held.len() >= HELD_BYTES_MAX {
+            if !bare.chars().all(|c| c == fence.mark) || self.held.len() >= MARKDOWN_HELD_BYTES_MAX
+            {
                 let text = std::mem::take(&mut self.held);
                 self.code_line(&text, out);
             }
@@ -156,8 +157,9 @@ impl Markdown {
         }
         let indent = self.held.len() - self.held.trim_start_matches([' ', '\t']).len();
         let (space, bare) = self.held.split_at(indent);
-        let Some(first) = bare.chars().next().filter(|_| self.held.len() < HELD_BYTES_MAX) else {
-            if self.held.len() >= HELD_BYTES_MAX {
+        let Some(first) = bare.chars().next().filter(|_| self.held.len() < MARKDOWN_HELD_BYTES_MAX)
+        else {
+            if self.held.len() >= MARKDOWN_HELD_BYTES_MAX {
                 self.begin_words(out);
             }
             return;
@@ -209,7 +211,7 @@ impl Markdown {
             return;
         }
         match next(&self.held, c) {
-            Next::Hold if self.held.len() < HELD_BYTES_MAX => self.held.push(c),
+            Next::Hold if self.held.len() < MARKDOWN_HELD_BYTES_MAX => self.held.push(c),
             Next::Take => {
                 self.held.push(c);
                 let held = std::mem::take(&mut self.held);

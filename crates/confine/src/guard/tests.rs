@@ -6,6 +6,13 @@ use std::fs;
 
 use super::*;
 
+/// What the next test shrinks to be met by a few files is what the table says where nobody shrinks it.
+#[test]
+fn the_usual_bounds_are_those_of_the_table() {
+    let guarded = Guarded::new(Vec::new(), Vec::new());
+    assert_eq!(guarded.0.entries_max, PROTECTED_ENTRIES_MAX);
+}
+
 #[test]
 fn too_many_protected_files_fail_closed() {
     let base = tempfile::tempdir().unwrap();

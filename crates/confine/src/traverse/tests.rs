@@ -4,7 +4,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::PathBuf, sync::Barrier};
 
-use vocab::limits::{TRAVERSE_AHEAD_BYTES_MAX, TRAVERSE_RESULTS_MAX};
+use vocab::limits::{TRAVERSE_AHEAD_BYTES_MAX, TRAVERSE_DIR_ENTRIES_MAX, TRAVERSE_RESULTS_MAX};
 
 use super::*;
 use crate::{RootOptions, tests::walked};
@@ -184,15 +184,22 @@ fn too_deep_trees_are_counted_not_followed() {
 #[test]
 fn a_directory_with_too_many_entries_is_counted() {
     let base = tempfile::tempdir().unwrap();
-    files(base.path(), 5);
-    let root = Root::open(base.path(), RootOptions::default()).unwrap();
-    let dir = root.open_dir(&root.parse(".").unwrap()).unwrap();
-    assert_eq!(dir.entries(5).unwrap().len(), 5);
-    assert_eq!(dir.entries(4).unwrap_err(), Reason::TooManyEntries);
-    let options = Traverse::default();
-    let shared = Shared::new(&options, 0);
-    shared.count(&Reason::TooManyEntries);
-    assert_eq!(shared.report().skipped.oversized, 1);
+    fs::create_dir(base.path().join("d")).unwrap();
+    files(&base.path().join("d"), 5);
+    let check = |max: usize, start: &str, found: usize, oversized: usize| {
+        let root = Root::with_entries_max(base.path(), RootOptions::default(), max).unwrap();
+        let (paths, report) = walked(&root, start, &Traverse::default(), |_| true);
+        assert_eq!((paths.len(), report.skipped.oversized), (found, oversized), "{start}");
+        let listed = root.read_dir(&root.parse("d").unwrap());
+        assert_eq!(listed.is_ok(), oversized == 0);
+    };
+    check(5, ".", 6, 0);
+    check(5, "d", 5, 0);
+    check(4, ".", 1, 1);
+    check(4, "d", 0, 1);
+    let usual = Root::open(base.path(), RootOptions::default()).unwrap();
+    let dir = usual.open_dir(&usual.parse(".").unwrap()).unwrap();
+    assert_eq!(dir.scope.entries_max, TRAVERSE_DIR_ENTRIES_MAX);
 }
 
 #[test]

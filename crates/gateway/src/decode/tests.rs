@@ -1,6 +1,12 @@
 //! Which body and query gives which refusal.
 
+use std::{sync::Arc, thread};
+
 use super::*;
+use crate::{
+    mount::{Handler, Reply},
+    testing::{House, Plan, exchange, request},
+};
 use api::{
     agent::{LastMessage, RunRequest},
     history::History,
@@ -35,10 +41,36 @@ fn a_wrong_field_is_named_by_its_path() {
     check::<R<'_>>(r#"{"messages": [], "messages": []}"#, "invalid_field", Some("messages"));
     check::<R<'_>>(r#"{"messages": [], "modle": "x"}"#, "unknown_field", Some("modle"));
     check::<R<'_>>(r#"{"messages": [], "keys": {"a": 1}}"#, "invalid_field", Some("keys.a"));
-    let keys: Vec<String> =
-        (0..=limits::REQUEST_KEYS_MAX).map(|n| format!(r#""k{n}":"x""#)).collect();
-    let keys = format!(r#"{{"messages": [], "keys": {{{}}}}}"#, keys.join(","));
-    check::<R<'_>>(&keys, "invalid_field", Some("keys"));
+}
+
+#[test]
+fn a_body_brings_only_so_many_keys() {
+    type R<'a> = RunRequest<History<'a>>;
+    let body = |n_keys: usize| {
+        let keys: Vec<String> = (0..n_keys).map(|n| format!(r#""k{n}":"x""#)).collect();
+        format!(r#"{{"messages": [], "keys": {{{}}}}}"#, keys.join(","))
+    };
+    assert!(json::<R<'_>>(body(limits::REQUEST_KEYS_MAX).as_bytes()).is_ok());
+    check::<R<'_>>(&body(limits::REQUEST_KEYS_MAX + 1), "invalid_field", Some("keys"));
+}
+
+#[tokio::test]
+async fn a_large_body_is_read_beside_the_threads_of_the_runtime() {
+    // The handler runs on this thread, the only one of its runtime.
+    let handler: Handler = Arc::new(|_, ask| {
+        Box::pin(async move {
+            let (reader, _body) = apart(ask.body, |_| Ok(thread::current().id())).await?;
+            Reply::json(&(reader != thread::current().id()))
+        })
+    });
+    let house = House::open(Plan { handler, ..Plan::default() }).await;
+    for (bytes, is_apart) in
+        [(limits::BODY_INLINE_BYTES_MAX, false), (limits::BODY_INLINE_BYTES_MAX + 1, true)]
+    {
+        let text = request("POST /agent/abort", "", &" ".repeat(bytes));
+        let answer = exchange(&mut house.tcp().await, text.as_bytes()).await.unwrap();
+        assert_eq!(answer.json(), is_apart, "{bytes}");
+    }
 }
 
 #[test]

@@ -297,6 +297,19 @@ async fn a_refused_client_is_read_only_so_far() {
     }
 }
 
+#[tokio::test]
+async fn a_refused_client_goes_on_sending_only_for_a_while() {
+    let house = House::open(bounded(|b| b.linger = Duration::from_millis(50))).await;
+    let mut stream = house.unix().await;
+    stream.write_all(b"nonsense\r\n\r\n").await.unwrap();
+    // Too little at a time to be ended for how much it is.
+    let mut sent = 0;
+    while let Ok(bytes) = stream.write(b"and so on").await {
+        sent += bytes;
+        assert!(sent < limits::LINGER_BYTES_MAX, "it is read on and on");
+    }
+}
+
 trait Connection: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send {}
 impl<T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send> Connection for T {}
 

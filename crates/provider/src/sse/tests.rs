@@ -45,7 +45,14 @@ fn lines_and_events_are_bounded() {
     let mut decoder = Decoder::default();
     let line = vec![b'x'; SSE_LINE_BYTES_MAX];
     assert_eq!(decoder.feed(&line, &mut out), Ok(()));
-    assert!(decoder.feed(b"x", &mut out).is_err());
+    assert_eq!(decoder.feed(b"x", &mut out), Err(TooLarge { limit: SSE_LINE_BYTES_MAX }));
+    let mut decoder = Decoder::default();
+    let line = format!("data:{}\n", "x".repeat(SSE_EVENT_BYTES_MAX / 4));
+    for _ in 0..3 {
+        assert_eq!(decoder.feed(line.as_bytes(), &mut out), Ok(()));
+    }
+    let end = decoder.feed(line.as_bytes(), &mut out);
+    assert_eq!(end, Err(TooLarge { limit: SSE_EVENT_BYTES_MAX }));
 }
 
 proptest! {

@@ -28,6 +28,20 @@ fn a_writer_that_never_falls_silent_is_left_after_a_while() {
 }
 
 #[test]
+fn a_pipe_that_stays_open_is_left_after_the_named_silence() {
+    let (reading, writing) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+    rustix::io::ioctl_fionbio(&reading, true).unwrap();
+    rustix::io::write(&writing, b"once").unwrap();
+    let gone = eventfd(1, EventfdFlags::CLOEXEC).unwrap();
+    let (clock, mut sink) = (Clock::system(), |_: &[u8]| {});
+    let begun = clock.monotonic();
+    let mut reader = Reader::new(reading, u64::MAX, &mut sink);
+    let ended = follow(&mut reader, &gone, &Cancel::new().unwrap(), None, &clock);
+    assert_eq!(ended, Ended::Gone(OutputEnd::Silence));
+    assert!(clock.monotonic() - begun >= Duration::from_millis(limits::CHILD_SILENCE_MS));
+}
+
+#[test]
 fn a_pipe_nobody_holds_is_read_to_its_end() {
     let (reading, writing) = pipe_with(PipeFlags::CLOEXEC).unwrap();
     rustix::io::ioctl_fionbio(&reading, true).unwrap();

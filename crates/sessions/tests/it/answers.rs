@@ -14,12 +14,15 @@ use sessions::{
 use stdx::proc_id::ProcId;
 use vocab::{
     ids::BlockId,
-    limits::GO_ON_RETRY_MS,
+    limits::{ANSWER_HOURS, GO_ON_RETRY_MS},
     live::{Chunk, Position, Told},
     message::{Answer, Mode, RunEnd, RunState},
 };
 
-use crate::rig::{ANSWER_WITHIN, Awake, Rig, person, prompt};
+use crate::rig::{Awake, Rig, person, prompt};
+
+/// How long a question waits in the rig.
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(ANSWER_HOURS as u64 * 3600);
 
 fn asking(words: &str, rig: &Rig) -> Start {
     Start { mode: Some(Mode::AcceptEdits), interactive: true, ..prompt(words, &rig.work()) }

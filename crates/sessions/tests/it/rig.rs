@@ -9,7 +9,6 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use daemon::{
@@ -36,7 +35,6 @@ use stdx::clock::{Clock, Timestamp};
 use store::{Options, Store};
 use tokio_util::sync::CancellationToken;
 use vocab::{
-    limits::ANSWER_HOURS,
     message::{Mode, ModelRef, Part},
     outcome::Failure,
 };
@@ -46,8 +44,7 @@ use workspace::{
 };
 use workspace_local::LocalWorkspace;
 
-/// How long questions wait here.
-pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(ANSWER_HOURS as u64 * 3600);
+use crate::answers::ANSWER_WITHIN;
 
 /// Opens directories with all that their owner may do.
 struct Local(PathBuf);

@@ -13,7 +13,8 @@ fn pragmas_hold_the_memory_budget() {
     let ready = writer(&options, migrate::STEPS).unwrap();
     let reader = reader(&ready.path, None).unwrap();
     for conn in [&ready.conn, &reader] {
-        assert_eq!(number(conn, "cache_size"), -1_024);
+        let kib = i64::try_from(STORE_CACHE_KIB_MAX).unwrap();
+        assert_eq!(number(conn, "cache_size"), -kib);
         assert_eq!(number(conn, "mmap_size"), 0);
         let mode: String = conn.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
         assert_eq!(mode, "wal");

@@ -5,6 +5,10 @@ use store::{Batch, Change, Durability, NewFact, Options, Store, StoreError};
 use vocab::{
     fact::SessionFact,
     ids::{RunId, SessionId},
+    limits::{
+        STORE_BATCH_BYTES_MAX, STORE_FACT_BYTES_MAX, STORE_PARTS_MAX, STORE_QUEUE_BYTES_MAX,
+        STORE_WAL_PAGES_MAX,
+    },
     message::{Block, CallState, RunEnd, RunState, Usage},
     outcome::{Effect, Failure},
 };
@@ -97,18 +101,19 @@ async fn many_writers_share_commits() {
 
 #[tokio::test]
 async fn a_full_queue_holds_the_caller_back() {
+    const EIGHTH: usize = STORE_QUEUE_BYTES_MAX / 8;
     let rig = Rig::new();
     let store = rig.store();
     let id = session(&store, "queue").await;
     let blocker = outside_writer(&rig);
-    let large = |words: &str, mib: usize| {
-        let message = user(&format!("{words}{}", "x".repeat(mib << 20)));
+    let large = |words: &str, eighths: usize| {
+        let message = user(&format!("{words}{}", "x".repeat(eighths * EIGHTH)));
         let change = Change::AddMessage(message);
         Box::pin(store.append(Batch::of_session(store.epoch(), id.clone()).change(change)))
     };
-    for (words, mib) in [("first", 5), ("second", 2), ("held back", 2)] {
+    for (words, eighths) in [("first", 5), ("second", 2), ("held back", 2)] {
         // Dropping what is queued does not undo it; what is held back was never queued.
-        assert!(poll_once(&mut large(words, mib)).await.is_none());
+        assert!(poll_once(&mut large(words, eighths)).await.is_none());
     }
     drop(blocker);
     large("last", 9).await.unwrap();
@@ -192,7 +197,7 @@ async fn a_long_fact_is_made_thin() {
     let fact = vocab::fact::RunFact::RunEnded { run, end: RunEnd::Failed { failure } };
     let batch = Batch::of_session(store.epoch(), id).fact(fact);
     let events = store.append(batch).await.unwrap().events;
-    assert!(events[0].body.to_string().len() < 4_096);
+    assert!(events[0].body.to_string().len() <= STORE_FACT_BYTES_MAX);
     assert_eq!(events[0].body["failure"]["code"], "boom");
     let endless: Vec<u32> = (0..10_000).collect();
     let fact = NewFact::new("probe", json!({"kind": "endless", "list": endless}));
@@ -209,9 +214,9 @@ async fn what_is_too_large_is_refused() {
     let store = rig.store();
     let id = session(&store, "large").await;
     let run = started(&store, &id).await;
-    let far = change(&store, &id, put(&run, 1 << 20, text("far"))).await.unwrap_err();
+    let far = change(&store, &id, put(&run, STORE_PARTS_MAX, text("far"))).await.unwrap_err();
     assert_eq!(far.code(), "conflict");
-    let part = text(&"x".repeat(33 << 20));
+    let part = text(&"x".repeat(STORE_BATCH_BYTES_MAX / 2 + 1));
     let mut message = user("");
     message.parts = vec![part.clone(), part];
     let refused = change(&store, &id, Change::AddMessage(message)).await.unwrap_err();
@@ -241,11 +246,13 @@ async fn the_log_is_moved_into_the_database_as_it_grows() {
     let rig = Rig::new();
     let store = rig.store();
     let id = session(&store, "log").await;
+    // It is moved between two commits, of which the last may add to it as much as it takes.
+    let bound = STORE_WAL_PAGES_MAX * 4_096;
     for _ in 0..40 {
-        change(&store, &id, Change::AddMessage(user(&"x".repeat(1 << 20)))).await.unwrap();
+        change(&store, &id, Change::AddMessage(user(&"x".repeat(bound / 4)))).await.unwrap();
     }
     let log = std::fs::metadata(rig.dir.path().join("stead.db-wal")).unwrap().len();
-    assert!(log < 16 << 20, "the log holds {log} bytes");
+    assert!(log < 4 * bound as u64, "the log holds {log} bytes");
 }
 
 #[tokio::test]

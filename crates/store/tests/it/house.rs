@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use store::{Batch, Change, Pruned, Retention, StoreError};
-use vocab::message::RunState;
+use vocab::{limits::STORE_FACTS_DAYS_MAX, message::RunState};
 
 use crate::rig::{Rig, change, session, started, state, step_ended, text, user};
 
@@ -73,7 +73,11 @@ async fn old_facts_go_and_older_cursors_expire() {
     store.append(many(1_498)).await.unwrap();
     let old = store.cursor().await.unwrap();
     assert_eq!(store.prune(Retention::default()).await.unwrap(), Pruned::default());
-    rig.clock.advance(Duration::from_secs(31 * 24 * 3_600));
+    let day = Duration::from_secs(24 * 3_600);
+    let days = u32::try_from(STORE_FACTS_DAYS_MAX).unwrap();
+    rig.clock.advance(day * (days - 1));
+    assert_eq!(store.prune(Retention::default()).await.unwrap(), Pruned::default());
+    rig.clock.advance(day * 2);
     let answer = Change::PutIdempotent { scope: "s".into(), token: "t".into(), answer: json!(1) };
     store.append(many(10).change(answer)).await.unwrap();
     assert_eq!(store.prune(Retention::default()).await.unwrap().facts, 1_500);
@@ -84,7 +88,7 @@ async fn old_facts_go_and_older_cursors_expire() {
     let few = Retention { facts_count: 3, ..Retention::default() };
     assert_eq!(store.prune(few).await.unwrap(), Pruned { facts: 7, answers: 0 });
     assert_eq!(store.facts_after(None, 100).await.unwrap().len(), 3);
-    rig.clock.advance(Duration::from_secs(31 * 24 * 3_600));
+    rig.clock.advance(day * (days + 1));
     let pruned = store.prune(Retention::default()).await.unwrap();
     assert_eq!(pruned, Pruned { facts: 3, answers: 1 });
     // Numbers go on where they were although nothing is left.

@@ -7,6 +7,7 @@ use store::{
 use vocab::{
     fact::SessionFact,
     ids::SessionId,
+    limits::{STORE_CANDIDATES_MAX, STORE_FACTS_PAGE_MAX, STORE_LIST_MAX},
     message::{Mode, RunEnd, RunState, Usage},
 };
 
@@ -59,16 +60,19 @@ async fn a_row_tells_everything_about_a_session() {
 
 #[tokio::test]
 async fn a_list_pages_through_everything_once() {
+    const MANY: usize = STORE_LIST_MAX + 30;
     let rig = Rig::new();
     let store = rig.store();
-    for number in 0..230 {
+    for number in 0..MANY {
         session(&store, &format!("number {number:03}")).await;
     }
     let mut seen = Vec::new();
     let mut filter = Filter { limit: 1_000, ..Filter::default() };
     loop {
         let page = store.sessions(filter.clone()).await.unwrap();
-        assert!(page.sessions.len() <= 200);
+        if seen.is_empty() {
+            assert_eq!(page.sessions.len(), STORE_LIST_MAX);
+        }
         seen.extend(page.sessions.into_iter().map(|session| session.title));
         // What becomes active while somebody pages moves to the front and disturbs nothing behind.
         session(&store, "newcomer").await;
@@ -77,7 +81,7 @@ async fn a_list_pages_through_everything_once() {
             None => break,
         }
     }
-    let expected: Vec<_> = (0..230).rev().map(|number| format!("number {number:03}")).collect();
+    let expected: Vec<_> = (0..MANY).rev().map(|number| format!("number {number:03}")).collect();
     assert_eq!(seen, expected);
     assert_eq!(titles(&store, Filter::default()).await.len(), 50);
     let bad = Filter { after: Some("yesterday".into()), ..Filter::default() };
@@ -110,7 +114,7 @@ async fn short_forms_resolve_or_name_the_candidates() {
     let rig = Rig::new();
     let store = rig.store();
     let mut ids = Vec::new();
-    for number in 0..25 {
+    for number in 0..STORE_CANDIDATES_MAX + 5 {
         ids.push(session(&store, &format!("fix the parser {number}")).await);
     }
     let one = |resolved: Resolved| match resolved {
@@ -134,7 +138,10 @@ async fn short_forms_resolve_or_name_the_candidates() {
     assert_eq!(one(store.resolve("PARSER 17").await.unwrap()), Some(ids[17].clone()));
     for form in ["ses_", "fix the"] {
         match store.resolve(form).await.unwrap() {
-            Resolved::Many(found) => assert_eq!((found.len(), &found[0].id), (20, &ids[24])),
+            Resolved::Many(found) => {
+                let newest = ids.last().unwrap();
+                assert_eq!((found.len(), &found[0].id), (STORE_CANDIDATES_MAX, newest));
+            }
             other @ (Resolved::One(_) | Resolved::None) => panic!("{form}: {other:?}"),
         }
     }
@@ -162,11 +169,14 @@ async fn messages_are_read_with_their_parts() {
 
 #[tokio::test]
 async fn facts_are_read_in_pages_after_a_cursor() {
+    const N_BATCHES: usize = STORE_FACTS_PAGE_MAX / 100 + 1;
+    // Two more tell of the session and its run.
+    const MANY: u64 = N_BATCHES as u64 * 100 + 2;
     let rig = Rig::new();
     let store = rig.store();
     let id = session(&store, "facts").await;
     let run = started(&store, &id).await;
-    for _ in 0..11 {
+    for _ in 0..N_BATCHES {
         let mut batch = Batch::of_session(store.epoch(), id.clone());
         for _ in 0..100 {
             batch = batch.fact(step_ended(&run));
@@ -177,16 +187,18 @@ async fn facts_are_read_in_pages_after_a_cursor() {
     let mut seen = Vec::new();
     loop {
         let page = store.facts_after(cursor.as_ref(), usize::MAX).await.unwrap();
-        assert!(page.len() <= 1_000);
+        if seen.is_empty() {
+            assert_eq!(page.len(), STORE_FACTS_PAGE_MAX);
+        }
         let Some(last) = page.last() else { break };
         cursor = Some(last.cursor.parse::<Cursor>().unwrap());
         seen.extend(page.iter().map(|event| event.seq));
     }
-    assert!(seen.into_iter().eq(1..=1_102));
+    assert!(seen.into_iter().eq(1..=MANY));
     assert_eq!(cursor, Some(store.cursor().await.unwrap()));
     let here = store.id().to_owned();
     let elsewhere = Cursor { store_id: "00000000".into(), seq: 5 };
-    let ahead = Cursor { store_id: here.clone(), seq: 1_103 };
+    let ahead = Cursor { store_id: here.clone(), seq: MANY + 1 };
     for bad in [elsewhere, ahead] {
         let expired = store.facts_after(Some(&bad), 10).await;
         let oldest = Cursor { store_id: here.clone(), seq: 0 };

@@ -36,7 +36,7 @@ limits! { FACES:
         "gateway::nesting_is_bounded";
     BODY_INLINE_BYTES_MAX: usize = 64 * 1024, "bytes",
         "a body that is read on the runtime's threads; a larger one is read beside them",
-        "gateway::a_body_of_many_tiny_things_costs_no_memory";
+        "gateway::a_large_body_is_read_beside_the_threads_of_the_runtime";
     LAST_MESSAGE_BYTES_MAX: usize = 24 * 1024 * 1024, "bytes",
         "a conversation's last message in a body; two of the largest files and a long text",
         "gateway::a_last_message_is_bounded";
@@ -45,7 +45,7 @@ limits! { FACES:
         "gateway::a_last_message_is_bounded";
     REQUEST_KEYS_MAX: usize = 32, "keys",
         "keys that a request brings; there are not as many vendors",
-        "gateway::keys_of_a_request_are_bounded_like_stored_ones";
+        "gateway::a_body_brings_only_so_many_keys";
     REQUEST_NAME_BYTES_MAX: usize = 256, "bytes",
         "an id, or a name of a session, place, provider, model or media type in a body; ids are 36",
         "gateway::texts_of_a_body_are_bounded_by_their_kind";
@@ -78,7 +78,7 @@ limits! { FACES:
         "gateway::a_refused_client_is_read_only_so_far";
     LINGER_MS_MAX: u64 = 1_000, "ms",
         "how long a refused client may go on sending",
-        "gateway::oversized_bodies_are_refused";
+        "gateway::a_refused_client_goes_on_sending_only_for_a_while";
     ANCESTORS_MAX: usize = 64, "processes",
         "how far up a caller's family is looked at; shells rarely nest ten deep",
         "gateway::a_family_is_looked_at_so_far_up_and_no_further";
@@ -95,7 +95,7 @@ limits! { FACES:
         "cli::a_daemon_that_never_gets_ready_is_reported";
     DAEMON_CHECK_MS_MAX: u64 = 600_000, "milliseconds",
         "how long a starter waits for a database that is checked or copied; tens of gigabytes",
-        "cli::who_waits_for_a_turn_is_told_what_holds_it_up";
+        "cli::a_daemon_that_checks_its_database_is_waited_for_and_left_alive";
     OPEN_FILES: u64 = 8_192, "files",
         "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
         "cli::a_daemon_opens_more_files_than_its_starter_may";
@@ -131,5 +131,5 @@ limits! { FACES:
         "cli::chores_are_done_at_once_and_every_hour";
     HANDSHAKE_MS_MAX: u64 = 5_000, "milliseconds",
         "how long a client waits for a daemon's first answer, which takes a busy one a few",
-        "cli::what_never_answers_is_given_up_on";
+        "cli::what_stays_silent_at_our_socket_is_no_daemon";
 }

@@ -73,10 +73,10 @@ limits! { GROUND:
         "workspace_local::a_wide_or_heavy_picture_is_shrunk_to_what_models_take";
     IMAGE_DECODE_SIDE_MAX: u32 = 30_000, "pixels",
         "a side beyond any screen or scan; more is an attack on the decoder",
-        "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
+        "workspace_local::a_picture_that_promises_more_than_a_decoder_may_fill_is_refused";
     IMAGE_DECODE_BYTES_MAX: u64 = 256 << 20, "bytes",
         "memory a decoder may take; 64 megapixels",
-        "workspace_local::a_broken_or_enormous_picture_is_left_out_with_a_reason";
+        "workspace_local::a_picture_that_promises_more_than_a_decoder_may_fill_is_refused";
 
     // sandbox
     CHILD_TIMEOUT_MS_MAX: u64 = 2_147_483_647, "ms",
@@ -87,7 +87,7 @@ limits! { GROUND:
         "sandbox::a_child_has_the_named_grace_unless_a_policy_says_otherwise";
     CHILD_SILENCE_MS: u64 = 100, "ms",
         "silence after the child's end that means no more output; each chunk begins it anew",
-        "sandbox::a_background_child_that_keeps_the_pipe_is_a_survivor";
+        "sandbox::a_pipe_that_stays_open_is_left_after_the_named_silence";
     CHILD_OVERTIME_MS: u64 = 5_000, "ms",
         "longest reading after the child's end when a descendant never falls silent",
         "sandbox::a_writer_that_never_falls_silent_is_left_after_a_while";
@@ -117,13 +117,13 @@ limits! { GROUND:
         "sandbox::a_long_command_line_is_shortened";
     CHILD_ENVIRON_READ_BYTES_MAX: u64 = 2 << 20, "bytes",
         "environment read to find a marker; what the kernel lets a program be given",
-        "sandbox::a_marker_is_found_behind_a_large_environment";
+        "sandbox::an_environment_is_read_only_so_far";
     CHILD_DRAINED_PIPES_MAX: usize = 64, "pipes",
         "pipes of survivors a scope reads on; the next one is closed",
         "sandbox::no_more_pipes_are_drained_than_the_limit";
     CHILD_DRAIN_PAUSE_MS: u64 = 10, "ms",
         "pause between reads of what nobody wants; bounds a chatty survivor to a few MB/s",
-        "sandbox::a_survivor_may_go_on_writing";
+        "sandbox::what_nobody_wants_is_read_with_pauses";
 
     // store
     STORE_QUEUE_BYTES_MAX: usize = 8 << 20, "bytes",

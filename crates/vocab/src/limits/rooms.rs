@@ -6,7 +6,7 @@ limits! { ROOMS:
     // daemon
     STATE_FILE_BYTES_MAX: u64 = 4 << 20, "bytes",
         "a registration, a credential, a configuration or a script; something larger is not ours",
-        "stdx::a_file_over_its_bound_is_refused_whole";
+        "daemon::a_state_file_over_its_bound_is_refused";
     SECRET_BYTES_MAX: usize = 8 * 1024, "bytes",
         "a provider's key; the longest known ones are signed tokens of some 3 KiB",
         "daemon::a_name_cannot_leave_the_directory_and_a_key_is_one_line";

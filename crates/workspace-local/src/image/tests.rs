@@ -76,3 +76,26 @@ fn a_broken_or_enormous_picture_is_left_out_with_a_reason() {
         assert!(matches!(prepare("image/png", bytes, true), Picture::Omitted { .. }));
     }
 }
+
+#[test]
+fn a_picture_that_promises_more_than_a_decoder_may_fill_is_refused() {
+    let side = IMAGE_DECODE_SIDE_MAX;
+    for (width, height, is_left_out) in
+        [(side, 1, false), (1, side, false), (side + 1, 1, true), (1, side + 1, true)]
+    {
+        let bytes = encoded(&noise(width, height), ImageFormat::Png);
+        let picture = prepare("image/png", bytes, true);
+        assert_eq!(matches!(picture, Picture::Omitted { .. }), is_left_out, "{width} {height}");
+    }
+    // Three bytes a pixel: a head that promises more than is taken, and one that promises just as much.
+    let rows = |bytes: u64| u32::try_from(bytes / 3 / 16_384).unwrap();
+    for (height, is_refused) in
+        [(rows(IMAGE_DECODE_BYTES_MAX), false), (rows(IMAGE_DECODE_BYTES_MAX) + 1, true)]
+    {
+        let mut bytes = encoded(&noise(8, 8), ImageFormat::Bmp);
+        bytes[18..22].copy_from_slice(&16_384_u32.to_le_bytes());
+        bytes[22..26].copy_from_slice(&height.to_le_bytes());
+        let refused = matches!(decode("image/bmp", &bytes), Err(image::ImageError::Limits(_)));
+        assert_eq!(refused, is_refused, "{height}");
+    }
+}

@@ -54,11 +54,14 @@ fn a_line_longer_than_the_limit_is_measured_and_not_held() {
 #[test]
 fn bytes_that_are_no_text_are_replaced_and_a_nul_is_told() {
     assert_eq!(slice(b"a\xff\n", 1, None).text, "a\u{fffd}\n");
-    assert!(
-        lines(&mut &b"a\0b"[..], Wanted { first: 1, limit: None, bounds: SMALL }, &|| true)
-            .unwrap()
-            .binary
-    );
+    // Further behind a NUL is one more thing that is no text.
+    for (before, is_binary) in [(1, true), (READ_SNIFF_BYTES - 1, true), (READ_SNIFF_BYTES, false)]
+    {
+        let content = [&vec![b'a'; before][..], b"\0b"].concat();
+        let wanted = Wanted { first: 1, limit: None, bounds: SMALL };
+        let slice = lines(&mut &content[..], wanted, &|| true).unwrap();
+        assert_eq!(slice.binary, is_binary, "{before}");
+    }
 }
 
 #[test]

@@ -4,7 +4,10 @@
 
 use crate::bench::{Bench, details};
 use serde_json::json;
-use vocab::{limits::RECENT_CALLS_MAX, outcome::Effect};
+use vocab::{
+    limits::{EDITS_MAX, GREP_CONTEXT_MAX, RECENT_CALLS_MAX, TOOL_RESULTS_MAX},
+    outcome::Effect,
+};
 use workspace::call::Call;
 
 #[tokio::test]
@@ -23,11 +26,18 @@ async fn arguments_out_of_bounds_are_named() {
     };
     check("read", json!({}), &["path: is required"]).await;
     check("ls", json!({"limit": 0}), &["limit: must be"]).await;
-    check("grep", json!({"pattern": "x", "limit": 1e9, "context": 5000}), &["limit:", "context:"])
-        .await;
+    let most = json!({"pattern": "x", "limit": TOOL_RESULTS_MAX, "context": GREP_CONTEXT_MAX});
+    assert_eq!(bench.call("grep", most).await.failure, None);
+    let more = json!({
+        "pattern": "x", "limit": TOOL_RESULTS_MAX + 1, "context": GREP_CONTEXT_MAX + 1,
+    });
+    check("grep", more, &["limit:", "context:"]).await;
     check("edit", json!({"path": "a", "edits": []}), &["edits: must hold 1 to"]).await;
     check("edit", json!({"path": "a", "edits": [{"oldText": 1}]}), &["edits[0].newText"]).await;
-    let many: Vec<_> = (0..1_001).map(|_| json!({"oldText": "a", "newText": "b"})).collect();
+    let mut many = vec![json!({"oldText": "a", "newText": "b"}); EDITS_MAX];
+    let taken = bench.call("edit", json!({"path": "a", "edits": many})).await.failure.unwrap();
+    assert_eq!(taken.code, "not_found");
+    many.extend_from_within(..1);
     check("edit", json!({"path": "a", "edits": many}), &["edits: must hold"]).await;
     check("bash", json!({"command": "true", "timeout": 0}), &["timeout: must be"]).await;
 }

@@ -5,7 +5,10 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use vocab::limits::{READDIR_ENTRIES_MAX, TRANSFER_PIECE_BYTES};
+use std::time::Duration;
+use vocab::limits::{
+    READDIR_ENTRIES_MAX, TRANSFER_IDLE_MS, TRANSFER_PIECE_BYTES, UPLOAD_BYTES_MAX,
+};
 use workspace::primitive::{Answer, Upload};
 
 fn promise(content: &[u8]) -> Upload {
@@ -33,9 +36,14 @@ async fn uploads_are_checked_before_they_are_published() {
     ]);
     let failed = bench.workspace.upload(bench.at("a"), promise(b"new"), broken.boxed()).await;
     assert_eq!(failed.unwrap_err().code, "lost");
-    let mut giant = promise(b"new");
-    giant.size = u64::MAX;
-    assert_eq!(send(b"new", giant).await.unwrap_err(), "too_large");
+    for (size, code) in [
+        (u64::MAX, "too_large"),
+        (UPLOAD_BYTES_MAX + 1, "too_large"),
+        (UPLOAD_BYTES_MAX, "transfer_mismatch"),
+    ] {
+        let giant = Upload { size, ..promise(b"new") };
+        assert_eq!(send(b"new", giant).await.unwrap_err(), code, "{size}");
+    }
     assert_eq!((bench.content("a"), temporaries(&bench)), (b"old".to_vec(), 0));
     assert_eq!(send(b"new", promise(b"new")).await.map(|written| written.size), Ok(3));
     assert_eq!(bench.content("a"), b"new");
@@ -45,12 +53,20 @@ async fn uploads_are_checked_before_they_are_published() {
 async fn a_silent_upload_gives_its_file_free() {
     let bench = Bench::new();
     bench.file("a", "old");
-    let silent = stream::pending::<Answer<Bytes>>().boxed();
+    // One piece comes as late as it may, and then nothing.
+    let begun = tokio::time::Instant::now();
+    let late = Duration::from_millis(TRANSFER_IDLE_MS - 1);
+    let last = stream::once(async move {
+        tokio::time::sleep(late).await;
+        Ok(Bytes::from_static(b"x"))
+    });
+    let silent = last.chain(stream::pending::<Answer<Bytes>>()).boxed();
     let upload = bench.workspace.upload(bench.at("a"), promise(b"x"), silent);
     let edit = json!({"path": "a", "oldText": "old", "newText": "new"});
     let edit = bench.workspace.call(bench.prepared("edit", edit), bench.context());
     let (upload, edit) = futures_util::future::join(upload, edit).await;
     assert_eq!(upload.unwrap_err().code, "timeout");
+    assert!(begun.elapsed() >= late + Duration::from_millis(TRANSFER_IDLE_MS));
     assert_eq!(edit.failure, None);
     assert_eq!((bench.content("a"), temporaries(&bench)), (b"new".to_vec(), 0));
 }

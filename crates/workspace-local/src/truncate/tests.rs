@@ -4,6 +4,19 @@ use super::*;
 
 const SMALL: Bounds = Bounds { lines: 3, bytes: 10 };
 
+/// What the next test shrinks to be met by a few words is what the table says for every tool.
+#[test]
+fn the_usual_bounds_are_those_of_the_table() {
+    let Bounds { lines, bytes } = Bounds::TOOL;
+    assert_eq!((lines, bytes), (TOOL_TEXT_LINES_MAX, TOOL_TEXT_BYTES_MAX));
+    assert_eq!(Bounds::LIST.bytes, TOOL_TEXT_BYTES_MAX);
+    let long = "x\n".repeat(TOOL_TEXT_LINES_MAX + 1);
+    for cut in [head, tail] {
+        let (text, facts) = cut(&long, Bounds::TOOL);
+        assert_eq!((text.lines().count(), facts.by), (TOOL_TEXT_LINES_MAX, Some(Cut::Lines)));
+    }
+}
+
 #[test]
 fn truncate_stops_at_whichever_limit_comes_first() {
     let check_head = |text: &str, kept: &str, by: Option<Cut>, lines: u64| {

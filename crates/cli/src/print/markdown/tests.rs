@@ -75,8 +75,8 @@ fn without_colors_no_sequence_is_printed_and_controls_are_shown() {
 
 #[test]
 fn an_endless_construct_is_let_go() {
-    let text = format!("`{}", "x".repeat(3 * HELD_BYTES_MAX));
+    let text = format!("`{}", "x".repeat(3 * MARKDOWN_HELD_BYTES_MAX));
     let mut markdown = Markdown::new(Style(true));
-    assert!(markdown.feed(&text).len() > HELD_BYTES_MAX);
-    assert!(markdown.held.len() <= HELD_BYTES_MAX);
+    assert!(markdown.feed(&text).len() > MARKDOWN_HELD_BYTES_MAX);
+    assert!(markdown.held.len() <= MARKDOWN_HELD_BYTES_MAX);
 }

@@ -5,7 +5,7 @@
 use crate::bench::{Bench, details};
 use serde_json::json;
 use stdx::proc_id::ProcId;
-use vocab::outcome::Effect;
+use vocab::{limits::BASH_TIMEOUT_MS_DEFAULT, outcome::Effect};
 use workspace::call::{Call, Envelope, Progress};
 
 #[tokio::test]
@@ -61,7 +61,10 @@ async fn a_timeout_keeps_the_output_and_says_so() {
     };
     let outcome = bench.workspace.call(late, bench.context()).await;
     assert_eq!(outcome.failure.unwrap().code, "timeout");
-    let default = Bench::with(|options| options.programs.timeout_ms_default = 200);
+    let default = Bench::with(|options| {
+        assert_eq!(options.programs.timeout_ms_default, BASH_TIMEOUT_MS_DEFAULT);
+        options.programs.timeout_ms_default = 200;
+    });
     let outcome = default.call("bash", json!({"command": "sleep 600"})).await;
     assert_eq!(outcome.failure.unwrap().code, "timeout");
 }

@@ -5,7 +5,7 @@
 use crate::bench::{Bench, details};
 use serde_json::json;
 use std::os::unix::{ffi::OsStrExt, fs::symlink};
-use vocab::limits::{LS_LIMIT_DEFAULT, SEARCH_BYTES_MAX};
+use vocab::limits::{FIND_LIMIT_DEFAULT, LS_LIMIT_DEFAULT, SEARCH_BYTES_MAX};
 
 #[tokio::test]
 async fn ls_lists_in_order_and_marks_what_links_lead_to() {
@@ -59,6 +59,10 @@ async fn find_sorts_and_says_what_it_left_out() {
     let outcome = bench.call("find", json!({"pattern": "*.ts", "limit": 2})).await;
     assert_eq!(details(&outcome)["resultLimitReached"], 2);
     assert!(outcome.plain_text().ends_with("[First 2 results, limit=4 shows more]"));
+    let many = format!("mkdir many; cd many; seq 0 {FIND_LIMIT_DEFAULT} | xargs touch");
+    bench.text("bash", json!({"command": many})).await;
+    let outcome = bench.call("find", json!({"pattern": "*", "path": "many"})).await;
+    assert_eq!(details(&outcome)["resultLimitReached"], FIND_LIMIT_DEFAULT);
     let none = bench.text("find", json!({"pattern": "g.ts"})).await;
     assert_eq!(none, "No files found that fit the pattern (1 ignored entries were passed over)");
     bench.refused_before("find", json!({"pattern": "a["}), "invalid_pattern").await;

@@ -2,7 +2,9 @@
 
 use crate::bench::{Bench, details};
 use serde_json::json;
-use vocab::limits::{GREP_FILE_BYTES_MAX, GREP_HEAP_BYTES_MAX, GREP_LINE_CHARS_MAX};
+use vocab::limits::{
+    GREP_FILE_BYTES_MAX, GREP_HEAP_BYTES_MAX, GREP_LIMIT_DEFAULT, GREP_LINE_CHARS_MAX,
+};
 
 #[tokio::test]
 async fn grep_finds_lines_with_what_stands_around_them() {
@@ -30,12 +32,14 @@ async fn grep_finds_lines_with_what_stands_around_them() {
 
 #[tokio::test]
 async fn grep_stops_at_its_limit_in_one_order() {
+    // Two matches in each.
+    const FILES: usize = GREP_LIMIT_DEFAULT / 2 + 10;
     let bench = Bench::new();
-    for n in 0..60 {
+    for n in 0..FILES {
         bench.file(&format!("d{}/f{n:02}", n % 7), "before\nx 1\nx 2\nafter\n");
     }
     let first = bench.call("grep", json!({"pattern": "x"})).await;
-    assert_eq!(details(&first)["matchLimitReached"], 100);
+    assert_eq!(details(&first)["matchLimitReached"], GREP_LIMIT_DEFAULT);
     let limited = json!({"pattern": "x", "limit": 3, "context": 1});
     let wanted = "d0/f00-1- before\nd0/f00:2: x 1\nd0/f00:3: x 2\nd0/f00-4- after\nd0/f07-1- before\n\
                   d0/f07:2: x 1\n\n[First 3 matches, limit=6 shows more, or narrow the pattern]";
@@ -43,7 +47,7 @@ async fn grep_stops_at_its_limit_in_one_order() {
         assert_eq!(bench.text("grep", limited.clone()).await, wanted);
         assert_eq!(bench.call("grep", json!({"pattern": "x"})).await, first);
     }
-    let exact = bench.call("grep", json!({"pattern": "x 1", "limit": 60})).await;
+    let exact = bench.call("grep", json!({"pattern": "x 1", "limit": FILES})).await;
     assert_eq!(details(&exact).get("matchLimitReached"), None);
 }
 

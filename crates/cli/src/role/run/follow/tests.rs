@@ -3,6 +3,19 @@
 use super::*;
 use std::sync::Mutex;
 
+/// A body that gives one piece after a while, and then no more.
+struct Late(Duration, Option<&'static str>);
+
+impl Body for Late {
+    fn next(&mut self) -> BoxFuture<'_, Option<Vec<u8>>> {
+        Box::pin(async move {
+            let Some(piece) = self.1.take() else { return std::future::pending().await };
+            tokio::time::sleep(self.0).await;
+            Some(piece.as_bytes().to_vec())
+        })
+    }
+}
+
 /// A body that gives its pieces, then ends or stays silent for ever.
 struct Pieces(VecDeque<&'static str>, bool);
 
@@ -111,6 +124,15 @@ async fn a_silent_stream_counts_as_broken() {
     plan.answers.lock().unwrap().push_front(Ok(Some(silent)));
     let mut follower = Follower::new(&plan, None);
     assert_eq!(told(&mut follower).await, ["stead-session", "gone"]);
+    for (ms, wanted) in [
+        (CLIENT_SILENCE_MS_MAX - 1, &["stead-session", "gone"][..]),
+        (CLIENT_SILENCE_MS_MAX + 1, &["gone"]),
+    ] {
+        let plan = Plan::default();
+        let late: Box<dyn Body> = Box::new(Late(Duration::from_millis(ms), Some(SESSION)));
+        plan.answers.lock().unwrap().extend([Ok(Some(late)), Ok(None)]);
+        assert_eq!(told(&mut Follower::new(&plan, None)).await, wanted, "{ms}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
