@@ -8,7 +8,7 @@ use daemon::caller::Caller;
 use futures_util::future::BoxFuture;
 use vocab::{
     ids::{BlockId, RunId, SessionId},
-    message::{Answer, RunState},
+    message::{Answer, Block, RunState},
     outcome::Failure,
 };
 
@@ -60,11 +60,13 @@ impl Sessions {
             let (answer, keys) = given;
             let now = self.clock.now().as_millis();
             self.row(session).await?;
-            let reservation = match self.at_work_or_free(session).await? {
-                Standing::Free(reservation) => reservation,
+            match self.at_work_or_free(session).await? {
+                Standing::Free(reservation) => {
+                    self.take_stored(reservation, session, block, (answer, keys)).await
+                }
                 Standing::AtWork(working) => {
                     let run = working.live.run().clone();
-                    let state = working.pen.answer(block, answer.clone(), now).await?;
+                    let state = working.pen.answer(block, answer, now).await?;
                     self.remember_keys(&run, keys);
                     if !all_answered(&state) {
                         // Other calls of the batch still run, and the loop takes the answer up by
@@ -75,49 +77,57 @@ impl Sessions {
                     // It parked in this very moment: its task goes, and a new one takes the answer up.
                     working.over().await;
                     self.go_on_again(session).await?;
-                    return Ok(Answered { run, resumed: true });
+                    Ok(Answered { run, resumed: true })
+                }
+            }
+        })
+    }
+
+    /// Takes an answer to a run that nobody works on.
+    async fn take_stored(
+        self: &Arc<Self>,
+        reservation: Reservation,
+        session: &SessionId,
+        block: &BlockId,
+        (answer, keys): (Answer, Keys),
+    ) -> Result<Answered, Failure> {
+        let now = self.clock.now().as_millis();
+        let stored = self.store.transcript(session).await?;
+        let Some(run) = stored.run else { return Err(not_waiting(block)) };
+        // The same answer may be stored already, by a daemon that died before it went on.
+        let same = |known: &Block| {
+            let before = known.answer.as_ref().map(|before| before.approved);
+            known.id == *block && before == Some(answer.approved)
+        };
+        let goes_on = all_answered(&run.state)
+            && matches!(&run.state, RunState::Parked { blocks } if blocks.iter().any(same));
+        let run_id = run.id.clone();
+        let mut transcript =
+            Transcript { session: session.clone(), messages: stored.messages, run };
+        if !goes_on {
+            let entry = match agent::answer::answer(&transcript, block, answer, now) {
+                Ok(entry) if matches!(transcript.run.state, RunState::Parked { .. }) => entry,
+                Ok(_) => return Err(not_waiting(block)),
+                Err(failure) if !matches!(transcript.run.state, RunState::Parked { .. }) => {
+                    return Err(failure);
+                }
+                Err(failure) => {
+                    // Refused; but what was missing to go on may have come along.
+                    self.remember_keys(&run_id, keys);
+                    drop(reservation);
+                    self.parked.notify_one();
+                    return Err(failure);
                 }
             };
-            let stored = self.store.transcript(session).await?;
-            let Some(run) = stored.run else { return Err(not_waiting(block)) };
-            // The same answer may be stored already, by a daemon that died before it went on.
-            let same = match &run.state {
-                RunState::Parked { blocks } => blocks.iter().any(|known| {
-                    let before = known.answer.as_ref().map(|before| before.approved);
-                    known.id == *block && before == Some(answer.approved)
-                }),
-                RunState::Running | RunState::Ended(_) => false,
-            };
-            let goes_on = same && all_answered(&run.state);
-            let run_id = run.id.clone();
-            let mut transcript =
-                Transcript { session: session.clone(), messages: stored.messages, run };
-            if !goes_on {
-                let entry = match agent::answer::answer(&transcript, block, answer, now) {
-                    Ok(_) if transcript.run.state == RunState::Running => {
-                        return Err(not_waiting(block));
-                    }
-                    Ok(entry) => entry,
-                    Err(failure) => {
-                        // Refused; but what was missing to go on may have come along.
-                        if matches!(transcript.run.state, RunState::Parked { .. }) {
-                            self.remember_keys(&run_id, keys);
-                        }
-                        drop(reservation);
-                        self.parked.notify_one();
-                        return Err(failure);
-                    }
-                };
-                self.append_entry(transcript.clone(), entry.clone()).await?;
-                transcript.apply(&entry);
-            }
-            self.remember_keys(&run_id, keys);
-            if !all_answered(&transcript.run.state) {
-                return Ok(Answered { run: run_id, resumed: false });
-            }
-            self.resume(reservation, session).await?;
-            Ok(Answered { run: run_id, resumed: true })
-        })
+            self.append_entry(transcript.clone(), entry.clone()).await?;
+            transcript.apply(&entry);
+        }
+        self.remember_keys(&run_id, keys);
+        if !all_answered(&transcript.run.state) {
+            return Ok(Answered { run: run_id, resumed: false });
+        }
+        self.resume(reservation, session).await?;
+        Ok(Answered { run: run_id, resumed: true })
     }
 
     /// Lets a run go on whose questions are all answered, unless somebody else does. Who holds it may

@@ -7,7 +7,7 @@ use store::{Batch, Change, NewSession};
 use vocab::{
     ids::{CallId, MessageId},
     live::{Chunk, Position, Told},
-    message::{Block, CallState, Message, Part, Role, Run},
+    message::{CallState, Message, Part, Role, Run},
     outcome::Effect,
 };
 
