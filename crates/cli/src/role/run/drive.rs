@@ -312,7 +312,7 @@ impl<'a> Driver<'a> {
             keys: keys.clone(),
         };
         if !ask::answer(self.client, &request).await? {
-            print::err("stead: somebody else has answered that\n");
+            print::err("stead: that needs no answer any more; somebody else was faster\n");
         }
         Ok(())
     }
