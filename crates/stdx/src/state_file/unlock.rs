@@ -38,7 +38,9 @@ fn below(parent: impl AsFd, name: &CStr) -> io::Result<()> {
         // The kernel changes no mode through such a handle, and does through its name in /proc.
         rustix::fs::chmod(format!("/proc/self/fd/{}", dir.as_raw_fd()), mode | Mode::RWXU)?;
     }
-    for entry in Dir::read_from(&dir)? {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let entries = rustix::fs::openat(&dir, c".", flags, Mode::empty())?;
+    for entry in Dir::new(entries)? {
         let entry = entry?;
         let name = entry.file_name();
         let may_be_dir = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
