@@ -48,15 +48,21 @@ pub fn answer(
     given: Answer,
     now: i64,
 ) -> Result<Entry, Failure> {
-    let by_time = |known: &Block| known.id == *block && known.answer == Some(expired());
-    let parked =
-        matches!(&transcript.run.state, RunState::Parked { blocks } if blocks.iter().any(by_time));
-    if parked || overdue(&transcript.run.state, now).contains(block) {
+    // What the call came to says so also after the run went on.
+    let by_time = transcript.parts().iter().any(|part| {
+        let Part::Call { block: Some(id), tool, state: CallState::Ended { outcome, .. }, .. } =
+            part
+        else {
+            return false;
+        };
+        id == block && *outcome == Outcome::failed(denied_by_time(tool))
+    });
+    if by_time || overdue(&transcript.run.state, now).contains(block) {
         let message = format!("the time to answer {block} is over; it counts as denied");
         return Err(Failure::not_started("answer_late", message)
             .with_hint("tell the model once more what you want; it can ask again"));
     }
-    decide(transcript, block, given)
+    decide(transcript, block, given, denied)
 }
 
 /// Returns the change that time makes to a question that nobody answered.
@@ -64,7 +70,8 @@ pub fn answer(
 /// # Errors
 /// As [`answer`], for a question that is not open.
 pub fn expire(transcript: &Transcript, block: &BlockId) -> Result<Entry, Failure> {
-    decide(transcript, block, expired())
+    let given = Answer { approved: false, reason: Some("nobody answered in time".to_owned()) };
+    decide(transcript, block, given, |tool, _reason| denied_by_time(tool))
 }
 
 /// Returns the questions that nobody answered in time.
@@ -77,7 +84,12 @@ pub fn overdue(state: &RunState, now: i64) -> Vec<BlockId> {
     blocks.iter().filter(late).map(|block| block.id.clone()).collect()
 }
 
-fn decide(transcript: &Transcript, block: &BlockId, given: Answer) -> Result<Entry, Failure> {
+fn decide(
+    transcript: &Transcript,
+    block: &BlockId,
+    given: Answer,
+    denied: fn(&str, Option<&str>) -> Failure,
+) -> Result<Entry, Failure> {
     let asked = transcript.parts().iter().enumerate().find_map(|(idx, part)| match part {
         Part::Call { block: Some(id), call, tool, input, state } if id == block => {
             Some((idx, call, tool, input, state))
@@ -136,9 +148,11 @@ fn decide(transcript: &Transcript, block: &BlockId, given: Answer) -> Result<Ent
     Ok(entry)
 }
 
-/// The answer that time gives when nobody did.
-fn expired() -> Answer {
-    Answer { approved: false, reason: Some("nobody answered in time".to_owned()) }
+/// How a call ends that nobody allowed or denied in time. No person's words can make another denial equal
+/// to it.
+fn denied_by_time(tool: &str) -> Failure {
+    let message = format!("nobody answered in time whether this call of {tool} may run");
+    Failure::not_started("denied", message).with_hint("go another way, or ask once more")
 }
 
 fn denied(tool: &str, reason: Option<&str>) -> Failure {

@@ -36,6 +36,8 @@ use crate::{config, env, models::ConfiguredModels};
 pub(crate) struct Composed {
     /// The host.
     pub(crate) daemon: Arc<Daemon>,
+    /// Its sessions.
+    pub(crate) sessions: Arc<Sessions>,
     /// Its front.
     pub(crate) front: Arc<Front>,
     /// Where it is, told once its doors are open.
@@ -87,13 +89,13 @@ pub(crate) async fn compose(
     let (about, stop) = (About::default(), CancellationToken::new());
     let services = Services {
         daemon: Arc::clone(&daemon),
-        sessions,
+        sessions: Arc::clone(&sessions),
         about: about.clone(),
         stop: stop.clone(),
     };
     let perimeter = Perimeter::new(credential, pages(&config)?);
     let front = Arc::new(Front::new(perimeter, gateway::routes::handler(services)));
-    Ok(Composed { daemon, front, about, stop })
+    Ok(Composed { daemon, sessions, front, about, stop })
 }
 
 /// Returns how far runs go, as it is written or as is usual.

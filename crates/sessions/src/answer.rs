@@ -8,11 +8,17 @@ use daemon::caller::Caller;
 use futures_util::future::BoxFuture;
 use vocab::{
     ids::{BlockId, RunId, SessionId},
-    message::{Answer, RunState},
+    message::{Answer, Block, RunState},
     outcome::Failure,
 };
 
-use crate::{models::Keys, resume::all_answered, sessions::Sessions, start::broke_off};
+use crate::{
+    models::Keys,
+    resume::all_answered,
+    runs::{LiveRun, Reservation},
+    sessions::Sessions,
+    start::broke_off,
+};
 
 /// What an answer led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,63 +60,113 @@ impl Sessions {
             let (answer, keys) = given;
             let now = self.clock.now().as_millis();
             self.row(session).await?;
-            if let Some(working) = self.runs.settled(session).await {
-                let run = working.live.run().clone();
-                let state = working.pen.answer(block, answer.clone(), now).await?;
-                self.remember_keys(&run, keys);
-                if !all_answered(&state) {
-                    // Other calls of the batch still run, and the loop takes the answer up by itself;
-                    // or other questions are open.
-                    let resumed = matches!(state, RunState::Running);
-                    return Ok(Answered { run, resumed });
+            match self.at_work_or_free(session).await? {
+                Standing::Free(reservation) => {
+                    self.take_stored(reservation, session, block, (answer, keys)).await
                 }
-                // It parked in this very moment: its task goes, and a new one takes the answer up.
-                working.over().await;
-                match self.runs.reserve(session) {
-                    Ok(reservation) => self.resume(reservation, session).await?,
-                    // Whoever looks after deadlines saw it first and lets it go on.
-                    Err(failure) if failure.code == "run_in_flight" => {}
-                    Err(failure) => return Err(failure),
-                }
-                return Ok(Answered { run, resumed: true });
-            }
-            let reservation = self.runs.reserve(session)?;
-            let stored = self.store.transcript(session).await?;
-            let Some(run) = stored.run else { return Err(not_waiting(block)) };
-            let RunState::Parked { blocks } = &run.state else { return Err(not_waiting(block)) };
-            let Some(asked) = blocks.iter().find(|known| known.id == *block) else {
-                return Err(not_waiting(block));
-            };
-            // The same answer may be stored already, by a daemon that died before it went on.
-            let same = asked.answer.as_ref().is_some_and(|known| known.approved == answer.approved);
-            let goes_on = same && all_answered(&run.state);
-            let run_id = run.id.clone();
-            let mut transcript =
-                Transcript { session: session.clone(), messages: stored.messages, run };
-            if !goes_on {
-                let entry = match agent::answer::answer(&transcript, block, answer, now) {
-                    Ok(entry) => entry,
-                    Err(failure) => {
-                        // Refused; but what was missing to go on may have come along.
-                        self.remember_keys(&run_id, keys);
-                        drop(reservation);
-                        self.parked.notify_one();
-                        return Err(failure);
+                Standing::AtWork(working) => {
+                    let run = working.live.run().clone();
+                    let state = working.pen.answer(block, answer, now).await?;
+                    self.remember_keys(&run, keys);
+                    if !all_answered(&state) {
+                        // Other calls of the batch still run, and the loop takes the answer up by
+                        // itself; or other questions are open.
+                        let resumed = matches!(state, RunState::Running);
+                        return Ok(Answered { run, resumed });
                     }
-                };
-                self.append_entry(transcript.clone(), entry.clone()).await?;
-                transcript.apply(&entry);
+                    // It parked in this very moment: its task goes, and a new one takes the answer up.
+                    working.over().await;
+                    self.go_on_again(session).await?;
+                    Ok(Answered { run, resumed: true })
+                }
             }
-            self.remember_keys(&run_id, keys);
-            if !all_answered(&transcript.run.state) {
-                return Ok(Answered { run: run_id, resumed: false });
-            }
-            self.resume(reservation, session).await?;
-            Ok(Answered { run: run_id, resumed: true })
         })
     }
+
+    /// Takes an answer to a run that nobody works on.
+    async fn take_stored(
+        self: &Arc<Self>,
+        reservation: Reservation,
+        session: &SessionId,
+        block: &BlockId,
+        (answer, keys): (Answer, Keys),
+    ) -> Result<Answered, Failure> {
+        let now = self.clock.now().as_millis();
+        let stored = self.store.transcript(session).await?;
+        let Some(run) = stored.run else { return Err(not_waiting(block)) };
+        // The same answer may be stored already, by a daemon that died before it went on.
+        let same = |known: &Block| {
+            let before = known.answer.as_ref().map(|before| before.approved);
+            known.id == *block && before == Some(answer.approved)
+        };
+        let goes_on = all_answered(&run.state)
+            && matches!(&run.state, RunState::Parked { blocks } if blocks.iter().any(same));
+        let run_id = run.id.clone();
+        let mut transcript =
+            Transcript { session: session.clone(), messages: stored.messages, run };
+        if !goes_on {
+            let entry = match agent::answer::answer(&transcript, block, answer, now) {
+                Ok(entry) if matches!(transcript.run.state, RunState::Parked { .. }) => entry,
+                Ok(_) => return Err(not_waiting(block)),
+                Err(failure) if !matches!(transcript.run.state, RunState::Parked { .. }) => {
+                    return Err(failure);
+                }
+                Err(failure) => {
+                    // Refused; but what was missing to go on may have come along.
+                    self.remember_keys(&run_id, keys);
+                    drop(reservation);
+                    self.parked.notify_one();
+                    return Err(failure);
+                }
+            };
+            self.append_entry(transcript.clone(), entry.clone()).await?;
+            transcript.apply(&entry);
+        }
+        self.remember_keys(&run_id, keys);
+        if !all_answered(&transcript.run.state) {
+            return Ok(Answered { run: run_id, resumed: false });
+        }
+        self.resume(reservation, session).await?;
+        Ok(Answered { run: run_id, resumed: true })
+    }
+
+    /// Lets a run go on whose questions are all answered, unless somebody else does. Who holds it may
+    /// fail at that, so it is looked at again once they let it go.
+    async fn go_on_again(self: &Arc<Self>, session: &SessionId) -> Result<(), Failure> {
+        let Standing::Free(reservation) = self.at_work_or_free(session).await? else {
+            return Ok(());
+        };
+        let waits = match self.store.transcript(session).await?.run {
+            Some(run) => all_answered(&run.state),
+            None => false,
+        };
+        if waits { self.resume(reservation, session).await } else { Ok(()) }
+    }
+
+    /// Returns the run that works on a session, or the right to work on it, once nobody is about to
+    /// start or change it any more.
+    async fn at_work_or_free(&self, session: &SessionId) -> Result<Standing, Failure> {
+        loop {
+            if let Some(working) = self.runs.settled(session).await {
+                return Ok(Standing::AtWork(working));
+            }
+            match self.runs.reserve(session) {
+                Err(failure) if failure.code == "run_in_flight" => {}
+                reserved => return reserved.map(Standing::Free),
+            }
+        }
+    }
+}
+
+/// What an answer finds.
+enum Standing {
+    AtWork(LiveRun),
+    Free(Reservation),
 }
 
 fn not_waiting(block: &BlockId) -> Failure {
     Failure::not_started("unknown_block", format!("no run waits for an answer to {block}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,5 +17,7 @@ pub mod said;
 pub mod sessions;
 pub mod start;
 mod scratch;
+#[cfg(test)]
+mod stage;
 mod stop;
 mod unstored;

@@ -8,9 +8,10 @@ use vocab::{message::RunState, outcome::Failure};
 use crate::sessions::Sessions;
 
 impl Sessions {
-    /// Closes the runs that nobody works on any more, finishes deletions that were cut off, and removes the
-    /// scratch directories that they left. Parked runs stay parked; [`Sessions::watch_deadlines`] lets those go on whose answers were all given. Called
-    /// once, before anything else; doing it again changes nothing. Returns how many runs were closed.
+    /// Closes the runs that nobody works on any more, and finishes deletions that were cut off. Parked
+    /// runs stay parked; [`Sessions::watch_deadlines`] lets those go on whose answers were all given.
+    /// Called once, before anything else; doing it again changes nothing. Returns how many runs were
+    /// closed.
     ///
     /// # Errors
     /// When the store cannot be read or written; calling it again goes on where it stopped.
@@ -27,7 +28,6 @@ impl Sessions {
             closed += 1;
         }
         self.hub.tell(self.store.finish_deletions().await?);
-        self.sweep_scratch().await?;
         Ok(closed)
     }
 }

@@ -103,15 +103,6 @@ impl Runs {
         Ok(Reservation { runs: self.clone(), session: session.clone(), over: None })
     }
 
-    /// Returns the live run of a session.
-    #[must_use]
-    pub fn find(&self, session: &SessionId) -> Option<LiveRun> {
-        match self.lock().taken.get(session) {
-            Some(Slot::Live(run)) => Some(run.clone()),
-            Some(Slot::Reserved) | None => None,
-        }
-    }
-
     /// Returns the live run of a session once nobody is about to start or change it any more.
     pub async fn settled(&self, session: &SessionId) -> Option<LiveRun> {
         loop {

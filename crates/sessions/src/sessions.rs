@@ -56,6 +56,8 @@ pub struct Sessions {
     pub(crate) scratch: std::path::PathBuf,
     /// Fires when a run parked, so that its deadline is looked at.
     pub(crate) parked: Notify,
+    /// When answered runs were last set to work by whoever looks after deadlines.
+    pub(crate) launched: Mutex<HashMap<RunId, Duration>>,
 }
 
 impl std::fmt::Debug for Sessions {
@@ -123,6 +125,7 @@ impl Sessions {
             keys: Mutex::new(HashMap::new()),
             scratch: parts.scratch,
             parked: Notify::new(),
+            launched: Mutex::new(HashMap::new()),
         })
     }
 
@@ -230,7 +233,8 @@ impl Sessions {
         session: &SessionId,
         from: Option<(RunId, Position)>,
     ) -> Result<Reader, Failure> {
-        if let Some(run) = self.runs.find(session) {
+        // One that is about to begin is stored already, and has nothing to read before it is live.
+        if let Some(run) = self.runs.settled(session).await {
             let at = from.filter(|(id, _)| id == run.live.run()).map(|(_, at)| at);
             return Ok(run.live.reader(at.unwrap_or_default()));
         }

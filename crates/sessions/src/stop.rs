@@ -49,6 +49,13 @@ impl Sessions {
         Ok(())
     }
 
+    /// Waits until nobody works on a session: its last fact is told, and its slot is free.
+    pub async fn at_rest(&self, session: &SessionId) {
+        while let Some(run) = self.runs.settled(session).await {
+            run.over().await;
+        }
+    }
+
     /// Deletes a session: content, facts and scratch directory go, one tombstone stays. A live run is
     /// stopped first.
     ///
@@ -61,7 +68,7 @@ impl Sessions {
         let _reservation = self.runs.reserve(session)?;
         let tombstone = self.store.delete_session(session).await?;
         self.hub.tell(vec![tombstone]);
-        // After the tombstone, which a kill in between leaves behind for the next start to go by.
+        // After the tombstone, which a kill in between leaves behind for the next sweep to go by.
         self.remove_scratch(session).await;
         Ok(())
     }

@@ -46,7 +46,10 @@ impl Sessions {
 
     pub(crate) async fn end_orphan(&self, session: &SessionId) -> Result<(), Failure> {
         let stored = self.store.transcript(session).await?;
-        let Some(run) = stored.run else { return Ok(()) };
+        // It may have come to its own end before its slot was free.
+        let Some(run) = stored.run.filter(|run| run.state == RunState::Running) else {
+            return Ok(());
+        };
         let failure = Failure::new(
             "run_unstored",
             Effect::Indeterminate,

@@ -6,6 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "the door to Stead's own state, not to workspaces")]
 
 use std::{
+    collections::BTreeSet,
     ffi::{OsStr, OsString},
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
@@ -14,6 +15,8 @@ use std::{
 };
 
 use crate::clock::Timestamp;
+
+mod unlock;
 
 /// Makes a private directory with its parents, or checks the one that is there.
 ///
@@ -205,12 +208,19 @@ pub fn remove(path: &Path) -> io::Result<bool> {
 }
 
 /// Removes a directory with all that is below it; a missing one is fine. Links are removed, also the
-/// directory itself when it is one, and never followed.
+/// directory itself when it is one, and never followed. Directories of ours that may not be changed, as
+/// caches of modules are, are made changeable first.
 ///
 /// # Errors
 /// When something of it cannot be removed; the rest may be gone.
 pub fn remove_tree(path: &Path) -> io::Result<bool> {
-    match fs::remove_dir_all(path) {
+    let removed = match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            unlock::tree(path).and_then(|()| fs::remove_dir_all(path))
+        }
+        removed => removed,
+    };
+    match removed {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(named(path, &error)),
@@ -236,18 +246,28 @@ pub fn remove_empty(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Returns the names in a directory of ours; a missing one holds none.
+/// Returns the first `n_max` names in a directory of ours that come behind `after`, in their order; a
+/// missing one holds none.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn names(dir: &Path) -> io::Result<Vec<OsString>> {
+pub fn names(dir: &Path, after: Option<&OsStr>, n_max: usize) -> io::Result<Vec<OsString>> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(named(dir, &error)),
     };
-    let names: io::Result<Vec<_>> = entries.map(|entry| Ok(entry?.file_name())).collect();
-    names.map_err(|error| named(dir, &error))
+    let mut names = BTreeSet::new();
+    for entry in entries {
+        let name = entry.map_err(|error| named(dir, &error))?.file_name();
+        if after.is_none_or(|after| after < name.as_os_str()) {
+            names.insert(name);
+        }
+        if n_max < names.len() {
+            names.pop_last();
+        }
+    }
+    Ok(names.into_iter().collect())
 }
 
 /// Renames a state file, over an older one of that name.

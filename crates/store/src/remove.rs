@@ -32,19 +32,21 @@ impl Store {
         self.remove(session.clone()).await
     }
 
-    /// Tells whether a session's tombstone is there. It goes with the other facts of its age.
+    /// Tells whether a session's tombstone is there. It goes with the other facts of its age, and no
+    /// fact of the session follows it, so that one row is read however long the history is.
     ///
     /// # Errors
     /// When the disk fails.
     pub async fn is_deleted(&self, session: &SessionId) -> Result<bool, StoreError> {
         let id = session.clone();
         self.read(move |conn| {
-            let found = conn
+            let last: Option<String> = conn
                 .prepare_cached(
-                    "SELECT EXISTS (SELECT 1 FROM facts WHERE session = ?1 AND kind = ?2)",
+                    "SELECT kind FROM facts WHERE session = ?1 ORDER BY seq DESC LIMIT 1",
                 )?
-                .query_row([id.as_str(), TOMBSTONE], |row| row.get(0))?;
-            Ok(found)
+                .query_row([id.as_str()], |row| row.get(0))
+                .optional()?;
+            Ok(last.as_deref() == Some(TOMBSTONE))
         })
         .await
     }

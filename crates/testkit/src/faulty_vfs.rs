@@ -115,6 +115,16 @@ impl Disk {
         }
     }
 
+    /// Lets a fault begin with the next operation.
+    pub fn fail_from_now(&mut self, fault: Fault) {
+        self.fault = Some((self.ops + 1, fault));
+    }
+
+    /// Ends every fault that the disk outlives.
+    pub fn heal(&mut self) {
+        self.fault = None;
+    }
+
     /// Puts on the files what a disk holds after the power went; `keep` says which unsynced writes made it.
     pub fn lose_power(&mut self, mut keep: impl FnMut() -> bool) {
         for (path, mut platter) in self.files.drain() {

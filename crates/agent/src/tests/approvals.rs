@@ -138,6 +138,8 @@ async fn a_question_whose_time_is_over_counts_as_denied() {
     assert_eq!(refused().await, "answer_late");
     assert_eq!(words::state(&rig.drive().await), "finished");
     assert_eq!(rig.ends()[2], "c3 denied/not_started#2");
+    // The run went on, and it was still time that denied it, not somebody else.
+    assert_eq!(refused().await, "answer_late");
 }
 
 #[tokio::test(start_paused = true)]

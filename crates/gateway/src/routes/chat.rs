@@ -97,17 +97,22 @@ async fn approve(
     answers: Vec<(BlockId, Answer)>,
 ) -> Result<Reply, Refused> {
     let before = standing(services, caller, session).await?;
-    let mut given = 0;
+    let (mut given, mut late) = (0, None);
     for (block, answer) in answers {
         let answer = (answer, Keys::default());
         match services.sessions.answer(caller, session, &block, answer).await {
             Ok(_) => given += 1,
             // The SDK repeats what was answered before.
             Err(failure) if failure.code == "already_answered" => {}
+            // It repeats that, too, and other answers beside it may be in time.
+            Err(failure) if failure.code == "answer_late" => late = Some(failure),
             Err(failure) => return Err(failure.into()),
         }
     }
     if given == 0 {
+        if let Some(failure) = late {
+            return Err(failure.into());
+        }
         let text = "the assistant's message answers nothing that a run waits for";
         return Err(Refused::new("invalid_field", text).at("messages").about(session.as_str()));
     }

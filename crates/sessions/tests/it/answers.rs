@@ -24,16 +24,16 @@ use crate::rig::{Awake, Rig, person, prompt};
 /// How long a question waits in the rig.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(ANSWER_HOURS as u64 * 3600);
 
-fn asking(words: &str, rig: &Rig) -> Start {
+pub(crate) fn asking(words: &str, rig: &Rig) -> Start {
     Start { mode: Some(Mode::AcceptEdits), interactive: true, ..prompt(words, &rig.work()) }
 }
 
-fn yes() -> (Answer, Keys) {
+pub(crate) fn yes() -> (Answer, Keys) {
     (Answer { approved: true, reason: None }, Keys::default())
 }
 
 /// Reads a run until it asks or finishes.
-async fn next_question(awake: &Awake, started: &Started) -> Option<BlockId> {
+pub(crate) async fn next_question(awake: &Awake, started: &Started) -> Option<BlockId> {
     let from = Some((started.run.clone(), Position::default()));
     let mut reader = awake.sessions.stream(&person(), &started.session, from).await.unwrap();
     let mut asked = None;
@@ -47,11 +47,11 @@ async fn next_question(awake: &Awake, started: &Started) -> Option<BlockId> {
     asked
 }
 
-async fn state(awake: &Awake, started: &Started) -> RunState {
+pub(crate) async fn state(awake: &Awake, started: &Started) -> RunState {
     awake.store.run(&started.run).await.unwrap().run.state
 }
 
-async fn end_of(awake: &Awake, started: &Started) -> RunState {
+pub(crate) async fn end_of(awake: &Awake, started: &Started) -> RunState {
     let from = Some((started.run.clone(), Position::default()));
     let mut reader = awake.sessions.stream(&person(), &started.session, from).await.unwrap();
     let mut end = None;
@@ -99,6 +99,9 @@ async fn a_question_is_answered_after_a_restart() {
     assert_eq!(refused.unwrap_err().code, "person_required");
     awake.sessions.answer(&person(), &started.session, &block, yes()).await.unwrap();
     assert_eq!(end_of(&awake, &started).await, RunState::Ended(RunEnd::Finished));
+    awake.sessions.at_rest(&started.session).await;
+    let again = awake.sessions.answer(&person(), &started.session, &block, yes()).await;
+    assert_eq!(again.unwrap_err().code, "already_answered");
     awake.sleep().await;
 }
 
@@ -142,10 +145,10 @@ async fn a_question_that_nobody_answers_counts_as_denied() {
     let awake = rig.wake(None).await.unwrap();
     let started = awake.sessions.start(&person(), asking("ask me", &rig)).await.unwrap();
     assert!(matches!(end_of(&awake, &started).await, RunState::Parked { .. }));
-    assert_eq!(awake.sessions.expire_due().await.unwrap(), Some(ANSWER_WITHIN));
+    assert_eq!(awake.look(&started).await, Some(ANSWER_WITHIN));
     awake.clock.advance(ANSWER_WITHIN);
     // A stream ends where the run was parked, so whoever comes again reads on.
-    assert_eq!(look(&awake).await, None);
+    assert_eq!(awake.look(&started).await, None);
     assert_eq!(end_of(&awake, &started).await, RunState::Ended(RunEnd::Finished));
     assert!(!rig.work().join("ran.txt").exists(), "a denied command does not run");
     awake.sleep().await;
@@ -162,13 +165,15 @@ async fn an_answer_after_its_time_is_refused_whether_or_not_anybody_looked() {
         awake.actor.set_away(true);
         awake.clock.advance(ANSWER_WITHIN);
         if looked {
-            look(&awake).await;
+            awake.look(&started).await;
         }
         let late = awake.sessions.answer(&person(), &started.session, &block, yes()).await;
         assert_eq!(late.unwrap_err().code, "answer_late", "looked: {looked}");
         awake.actor.set_away(false);
-        assert_eq!(look(&awake).await, None);
+        assert_eq!(awake.look(&started).await, None);
         assert_eq!(end_of(&awake, &started).await, RunState::Ended(RunEnd::Finished));
+        let later = awake.sessions.answer(&person(), &started.session, &block, yes()).await;
+        assert_eq!(later.unwrap_err().code, "answer_late", "the run went on; looked: {looked}");
     }
     assert!(!rig.work().join("ran.txt").exists(), "a denied command does not run");
     awake.sleep().await;
@@ -185,7 +190,7 @@ async fn time_denies_without_a_model_and_goes_on_once_there_is_one() {
     awake.clock.advance(ANSWER_WITHIN);
     let again = Some(Duration::from_millis(GO_ON_RETRY_MS));
     for _ in 0..2 {
-        assert_eq!(look(&awake).await, again);
+        assert_eq!(awake.look(&started).await, again);
         let RunState::Parked { blocks } = state(&awake, &started).await else { panic!("gone on") };
         assert!(!blocks[0].answer.as_ref().unwrap().approved);
     }
@@ -196,12 +201,4 @@ async fn time_denies_without_a_model_and_goes_on_once_there_is_one() {
     assert!(told.resumed);
     assert_eq!(end_of(&awake, &started).await, RunState::Ended(RunEnd::Finished));
     awake.sleep().await;
-}
-
-/// Looks at deadlines once no task that parked a run is still leaving.
-async fn look(awake: &Awake) -> Option<Duration> {
-    while awake.sessions.counts().await.unwrap().1 > 0 {
-        tokio::task::yield_now().await;
-    }
-    awake.sessions.expire_due().await.unwrap()
 }

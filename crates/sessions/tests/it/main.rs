@@ -11,6 +11,8 @@ mod mend;
 #[cfg(test)]
 mod repeats;
 #[cfg(test)]
+mod retries;
+#[cfg(test)]
 mod rig;
 #[cfg(test)]
 mod scratch;

@@ -24,7 +24,7 @@ fn text(done: bool) -> Part {
 }
 
 /// Stores a run with these parts, as a daemon leaves it that dies in this moment.
-async fn leave(store: &Store, parts: &[Part], state: RunState) -> (SessionId, Run) {
+pub(crate) async fn leave(store: &Store, parts: &[Part], state: RunState) -> (SessionId, Run) {
     let session = SessionId::generate();
     let user = Message {
         id: MessageId::generate(),

@@ -29,10 +29,11 @@ use serde_json::json;
 use sessions::{
     models::{Chosen, Keys, Models, Wanted},
     sessions::{Parts, Sessions, Settings},
-    start::Start,
+    start::{Start, Started},
 };
 use stdx::clock::{Clock, Timestamp};
 use store::{Options, Store};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use vocab::{
     message::{Mode, ModelRef, Part},
@@ -70,6 +71,10 @@ pub(crate) struct Actor {
     script: Scripted,
     asked: Mutex<Vec<Prompt>>,
     away: AtomicBool,
+    /// How often somebody came to choose it.
+    pub(crate) chosen: watch::Sender<usize>,
+    /// Whoever comes to choose it waits for this.
+    pub(crate) busy: tokio::sync::Mutex<()>,
 }
 
 impl Actor {
@@ -101,6 +106,8 @@ impl Models for Shared {
         let provider: SharedProvider = Arc::new(Shared(Arc::clone(&self.0)));
         let model = ModelRef { provider: "local".into(), model: "actor".into() };
         Box::pin(async move {
+            self.0.chosen.send_modify(|chosen| *chosen += 1);
+            drop(self.0.busy.lock().await);
             if self.0.away.load(Ordering::SeqCst) {
                 return Err(Failure::not_started("model_unavailable", "there is no key"));
             }
@@ -153,6 +160,8 @@ impl Rig {
             script: Scripted::new(script()),
             asked: Mutex::new(Vec::new()),
             away: AtomicBool::new(false),
+            chosen: watch::Sender::new(0),
+            busy: tokio::sync::Mutex::new(()),
         });
         let sessions = Sessions::new(Parts {
             store: store.clone(),
@@ -179,6 +188,12 @@ pub(crate) struct Awake {
 }
 
 impl Awake {
+    /// Looks at deadlines once nobody works on a session, also no task that is still leaving.
+    pub(crate) async fn look(&self, started: &Started) -> Option<Duration> {
+        self.sessions.at_rest(&started.session).await;
+        self.sessions.expire_due().await.unwrap()
+    }
+
     pub(crate) async fn sleep(self) {
         self.sessions.drain().await;
         self.store.close().await.ok();

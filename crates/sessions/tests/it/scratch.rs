@@ -9,7 +9,7 @@ use std::{
 };
 
 use sessions::{live::Next, start::Started};
-use vocab::{ids::SessionId, live::Position};
+use vocab::{ids::SessionId, limits::SCRATCH_SWEEP_MAX, live::Position};
 
 use crate::rig::{Awake, Rig, person, prompt};
 
@@ -39,6 +39,7 @@ async fn a_deleted_session_leaves_no_directory_and_no_link_leads_out_of_it() {
     symlink(&outside, dir.join("scratch/link")).unwrap();
     awake.sessions.delete(&person(), &gone.session).await.unwrap();
     assert!(!dir.exists());
+    assert_eq!(fs::read_dir(rig.scratch()).unwrap().count(), 1, "nor one of another name");
 
     // The directory itself may have been swapped for a link.
     let (gone, dir) = worked(&awake, &rig).await;
@@ -53,7 +54,7 @@ async fn a_deleted_session_leaves_no_directory_and_no_link_leads_out_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_start_sweeps_what_deleted_sessions_left_and_keeps_what_nobody_deleted() {
+async fn a_sweep_removes_what_deleted_sessions_left_and_keeps_what_nobody_deleted() {
     let rig = Rig::new();
     let awake = rig.wake(None).await.unwrap();
     let (_, alive) = worked(&awake, &rig).await;
@@ -64,18 +65,39 @@ async fn a_start_sweeps_what_deleted_sessions_left_and_keeps_what_nobody_deleted
     // the store does not know and holds something may belong to a database that was set aside.
     let unknown = || rig.scratch().join(SessionId::generate().as_str());
     let (unstored, foreign, other) = (unknown(), unknown(), rig.scratch().join("notes"));
-    for dir in [&deleted, &unstored, &foreign, &other] {
+    // What could not be removed at once bears the word in its name, whatever became of the tombstone.
+    let renamed = rig.scratch().join(format!("{}.gone", SessionId::generate()));
+    for dir in [&deleted, &unstored, &foreign, &other, &renamed] {
         fs::create_dir_all(dir.join("scratch")).unwrap();
     }
+    fs::write(renamed.join("scratch/left.txt"), "left").unwrap();
     fs::write(deleted.join("scratch/left.txt"), "left").unwrap();
     fs::write(foreign.join("scratch/mine.txt"), "mine").unwrap();
 
     let awake = rig.wake(None).await.unwrap();
+    assert_eq!(awake.sessions.sweep_scratch(None).await.unwrap(), None);
     let check = |dir: &Path, stays: bool| assert_eq!(dir.exists(), stays, "{}", dir.display());
     check(&deleted, false);
     check(&unstored, false);
+    check(&renamed, false);
     check(&foreign.join("scratch/mine.txt"), true);
     check(&other.join("scratch"), true);
     check(&alive.join("scratch/a.txt"), true);
+    awake.sleep().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sweep_looks_at_so_many_directories_and_the_next_goes_on_after_them() {
+    let rig = Rig::new();
+    let awake = rig.wake(None).await.unwrap();
+    for _ in 0..=SCRATCH_SWEEP_MAX {
+        fs::create_dir_all(rig.scratch().join(SessionId::generate().as_str())).unwrap();
+    }
+    let left = || fs::read_dir(rig.scratch()).unwrap().count();
+    let last = awake.sessions.sweep_scratch(None).await.unwrap();
+    assert!(last.is_some());
+    assert_eq!(left(), 1);
+    assert_eq!(awake.sessions.sweep_scratch(last).await.unwrap(), None);
+    assert_eq!(left(), 0);
     awake.sleep().await;
 }

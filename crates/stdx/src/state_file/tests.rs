@@ -78,14 +78,56 @@ fn a_tree_is_removed_and_what_its_links_lead_to_is_not() {
     fs::write(outside.join("kept"), "kept").unwrap();
     symlink(&outside, tree.join("deep/link")).unwrap();
     assert!(!remove_empty(&tree).unwrap());
-    assert_eq!(names(&tree).unwrap(), ["deep"]);
+    assert_eq!(names(&tree, None, 9).unwrap(), ["deep"]);
     assert!(remove_tree(&tree).unwrap());
     assert!(!remove_tree(&tree).unwrap());
     symlink(&outside, &tree).unwrap();
     assert!(remove_tree(&tree).unwrap());
-    assert!(names(&tree).unwrap().is_empty());
+    assert!(names(&tree, None, 9).unwrap().is_empty());
     assert!(!remove_empty(&tree).unwrap());
     assert_eq!(fs::read(outside.join("kept")).unwrap(), b"kept");
+}
+
+#[test]
+fn a_tree_that_may_not_be_changed_is_removed_all_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let (tree, outside) = (dir.path().join("tree"), dir.path().join("outside"));
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    let lock = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    fs::create_dir_all(tree.join("cache/module")).unwrap();
+    fs::create_dir_all(tree.join("closed")).unwrap();
+    fs::create_dir(&outside).unwrap();
+    fs::write(tree.join("cache/module/file"), "x").unwrap();
+    symlink(&outside, tree.join("cache/link")).unwrap();
+    for (name, mode) in [("cache/module", 0o555), ("cache", 0o555), ("closed", 0), ("", 0o500)] {
+        lock(&tree.join(name), mode).unwrap();
+    }
+    lock(&outside, 0o555).unwrap();
+    // Root needs no mode, so what the modes become is asked as well.
+    unlock::tree(&tree).unwrap();
+    let modes = ["cache/module", "cache", "closed", ""].map(|name| mode(&tree.join(name)));
+    assert_eq!(modes, [0o755, 0o755, 0o700, 0o700]);
+    assert_eq!(mode(&outside), 0o555, "a link was followed");
+
+    lock(&tree.join("cache/module"), 0o555).unwrap();
+    lock(&tree.join("cache"), 0o555).unwrap();
+    assert!(remove_tree(&tree).unwrap());
+    assert!(!tree.exists() && outside.exists());
+}
+
+#[test]
+fn names_come_in_order_and_no_more_than_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["d", "b", "a", "c"] {
+        fs::create_dir(dir.path().join(name)).unwrap();
+    }
+    let check = |after: Option<&str>, n_max, expected: &[&str]| {
+        assert_eq!(names(dir.path(), after.map(OsStr::new), n_max).unwrap(), expected);
+    };
+    check(None, 9, &["a", "b", "c", "d"]);
+    check(None, 2, &["a", "b"]);
+    check(Some("b"), 2, &["c", "d"]);
+    check(Some("d"), 2, &[]);
 }
 
 #[test]

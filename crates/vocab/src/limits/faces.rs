@@ -127,7 +127,7 @@ limits! { FACES:
         "the daemon's runtime; it waits more than it works, and each thread costs memory",
         "cli::the_runtime_has_so_many_threads_and_no_more";
     CHORES_EVERY_MS: u64 = 3_600_000, "milliseconds",
-        "how often old facts are pruned and files of errors bounded; facts age in days",
+        "how often what is old or left over goes and files of errors are bounded; facts age in days",
         "cli::chores_are_done_at_once_and_every_hour";
     HANDSHAKE_MS_MAX: u64 = 5_000, "milliseconds",
         "how long a client waits for a daemon's first answer, which takes a busy one a few",

@@ -107,4 +107,10 @@ limits! { ROOMS:
     GO_ON_RETRY_MS: u64 = 300_000, "milliseconds",
         "until an answered run that could not go on is tried again; a key or a model may be there by then",
         "sessions::time_denies_without_a_model_and_goes_on_once_there_is_one";
+    LOOK_AGAIN_MS: u64 = 60_000, "milliseconds",
+        "until a run is looked at again that the store, or whoever holds it, kept from being dealt with",
+        "sessions::an_answered_run_whose_first_write_fails_is_not_begun_over_and_over";
+    SCRATCH_SWEEP_MAX: usize = 1_000, "directories",
+        "scratch directories that one sweep asks the store about; the next goes on after them",
+        "sessions::a_sweep_looks_at_so_many_directories_and_the_next_goes_on_after_them";
 }

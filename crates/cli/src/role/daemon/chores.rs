@@ -1,8 +1,9 @@
-//! What a daemon does by itself: old facts and full outputs go, and its standard error keeps within its
-//! bound.
+//! What a daemon does by itself: old facts, full outputs and what deleted sessions left go, and its
+//! standard error keeps within its bound.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use sessions::sessions::Sessions;
 use stdx::clock::Clock;
 use store::{Retention, Store};
 use tokio::time::{Interval, MissedTickBehavior};
@@ -12,10 +13,21 @@ use crate::log;
 
 /// Does the chores at once and then every hour, until it is aborted. `errors` is the file of standard
 /// error, where that is a file of ours; `artifacts` holds the directories of full outputs.
-pub(super) async fn hourly(store: Store, artifacts: PathBuf, errors: Option<PathBuf>) {
+pub(super) async fn hourly(
+    sessions: Arc<Sessions>,
+    store: Store,
+    artifacts: PathBuf,
+    errors: Option<PathBuf>,
+) {
     let mut pace = pace();
+    let mut swept_to = None;
     loop {
         pace.tick().await;
+        // Before the tombstones go that it goes by.
+        swept_to = sessions.sweep_scratch(swept_to).await.unwrap_or_else(|failure| {
+            tracing::warn!(code = failure.code, "scratch directories could not be swept");
+            None
+        });
         if let Err(error) = store.prune(Retention::default()).await {
             tracing::warn!(code = error.code(), "old facts could not be pruned");
         }

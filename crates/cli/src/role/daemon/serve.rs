@@ -153,7 +153,8 @@ impl Signals {
 async fn wait_for_end(composed: &Composed, mut signals: Signals, errors: Option<PathBuf>) {
     // Beside the signals, not before them: a long prune keeps nobody from stopping the daemon.
     let (store, artifacts) = (composed.daemon.store.clone(), composed.daemon.paths.artifacts());
-    let chores = tokio::spawn(chores::hourly(store, artifacts, errors));
+    let sessions = Arc::clone(&composed.sessions);
+    let chores = tokio::spawn(chores::hourly(sessions, store, artifacts, errors));
     tokio::select! {
         _ = signals.terminate.recv() => {}
         _ = signals.interrupt.recv() => {}

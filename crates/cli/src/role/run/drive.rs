@@ -126,7 +126,7 @@ impl<'a> Driver<'a> {
                 _ => self.ask_all(session, blocks, keys, &mut interrupt).await?,
             },
             RunState::Running | RunState::Ended(_) => {
-                print::err("stead: somebody else has answered that\n");
+                print::err("stead: nothing waits for an answer any more\n");
                 false
             }
         };
@@ -269,7 +269,13 @@ impl<'a> Driver<'a> {
                 }
             };
             let Some(answer) = said.answer() else { return Ok(false) };
-            self.say(session, &block.id, answer, keys).await?;
+            match self.say(session, &block.id, answer, keys).await {
+                // Whoever sits here sees how the run goes on without it.
+                Err(failure) if failure.code == "answer_late" => {
+                    print::err(&format!("stead: {}\n", failure.message));
+                }
+                said => said?,
+            }
         }
         Ok(true)
     }
@@ -306,7 +312,7 @@ impl<'a> Driver<'a> {
             keys: keys.clone(),
         };
         if !ask::answer(self.client, &request).await? {
-            print::err("stead: somebody else has answered that\n");
+            print::err("stead: that needs no answer any more; somebody else was faster\n");
         }
         Ok(())
     }
