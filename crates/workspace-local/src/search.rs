@@ -236,10 +236,10 @@ fn visit(entry: &Entry<'_>, query: &Query, searcher: &mut Searcher) -> Option<To
     let mut sink = Lines { limit: query.limit, path_bytes, ..Lines::default() };
     match searcher.search_file(&query.matcher, &file, &mut sink) {
         Ok(()) if sink.binary => Some(Told::Binary),
-        Ok(()) if sink.lines.is_empty() && !sink.full => None,
+        Ok(()) if sink.lines.is_empty() && sink.extent == Extent::All => None,
         Ok(()) => {
             let file = File { path: shown(entry.path), lines: sink.lines, bytes: sink.bytes };
-            Some(Told::Found { file, cut: sink.cut, full: sink.full })
+            Some(Told::Found { file, cut: sink.cut, full: sink.extent == Extent::Held })
         }
         // What the searcher says when a line does not fit its memory.
         Err(error) if error.kind() == std::io::ErrorKind::Other => Some(Told::TooLarge),
@@ -317,8 +317,8 @@ struct Lines {
     path_bytes: usize,
     lines: Vec<Line>,
     bytes: usize,
-    /// Whether a line did not fit into what may be held of one file.
-    full: bool,
+    /// Whether all lines fitted into what may be held of one file.
+    extent: Extent,
     matches: usize,
     cut: bool,
     binary: bool,
@@ -337,7 +337,7 @@ impl Lines {
         let text = format!("{text}{mark}");
         let cost = size_of::<Line>() + self.path_bytes + text.len();
         if GREP_FILE_BYTES_MAX < self.bytes + cost {
-            self.full = true;
+            self.extent = Extent::Held;
             return false;
         }
         self.bytes += cost;
