@@ -5,9 +5,10 @@
 //! and is waited for.
 
 use std::{
-    fs::File,
+    fs::{File, TryLockError},
     io::{BufRead as _, BufReader},
     os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc::{self, RecvTimeoutError},
     time::Duration,
@@ -110,9 +111,38 @@ pub(crate) async fn connect(paths: &Paths) -> Result<Client, Failure> {
 pub(crate) async fn connect_if_running(paths: &Paths) -> Result<(Client, Registration), Failure> {
     match find(paths).await? {
         Found::Alive(client, registration) => Ok((*client, *registration)),
-        Found::Nobody => Err(Failure::not_started("daemon_unreachable", "no daemon is running")
-            .with_hint("stead daemon start")),
+        Found::Nobody => Err(nobody(paths)),
     }
+}
+
+/// Says that no daemon answers: there is none, or it is busy with its database.
+fn nobody(paths: &Paths) -> Failure {
+    checking(paths).unwrap_or_else(|| {
+        Failure::not_started("daemon_unreachable", "no daemon is running")
+            .with_hint("stead daemon start")
+    })
+}
+
+/// Returns what to say of a daemon that was started and is busy with its database, if there is one.
+pub(crate) fn checking(paths: &Paths) -> Option<Failure> {
+    let pid = checking_pid(&turns(paths))?;
+    let message = format!("the daemon, pid {pid}, is checking its database and answers nobody yet");
+    let hint = format!("wait for it, or end it (kill {pid}); the next start checks anew");
+    Some(Failure::not_started("daemon_checking", message).with_hint(hint))
+}
+
+/// The file on which starters take turns.
+fn turns(paths: &Paths) -> PathBuf {
+    paths.home.join("start.lock")
+}
+
+/// Reads the note of a daemon that is busy with its database. One that nobody holds is an old one.
+fn checking_pid(turns: &Path) -> Option<u32> {
+    let note = state_file::read(turns, STATE_FILE_BYTES_MAX).ok()??;
+    let pid =
+        std::str::from_utf8(&note).ok()?.strip_prefix(print::CHECKING)?.trim().parse().ok()?;
+    let look = state_file::open_or_create(turns).ok()?;
+    matches!(look.try_lock_shared(), Err(TryLockError::WouldBlock)).then_some(pid)
 }
 
 /// Starts a daemon unless somebody else did meanwhile.
@@ -143,17 +173,18 @@ pub(crate) async fn start(paths: &Paths) -> Result<(Client, Registration), Failu
 
 /// Waits for our turn to start a daemon.
 async fn take_turn(paths: &Paths) -> Result<File, Failure> {
-    let path = paths.home.join("start.lock");
+    let path = turns(paths);
     let turn = state_file::open_or_create(&path).map_err(|error| refused(&error))?;
+    let mut checks = checking_pid(&path).is_some();
     let (sender, mut taken) = oneshot::channel();
     // A thread of its own: one that waits for ever ends with the process and is waited for by nobody.
     std::thread::spawn(move || sender.send(turn.lock().map(|()| turn)).ok());
     // Whoever holds it is bounded itself, unless it was killed and what it started hangs.
     let Patience { ready, checked } = Patience::usual();
-    let mut waited = tokio::time::timeout(ready * 2, &mut taken).await;
-    let noted = || state_file::read(&path, STATE_FILE_BYTES_MAX).ok().flatten();
-    let checks = waited.is_err() && noted().as_deref() == Some(print::CHECKING.as_bytes());
-    if checks {
+    let at_first = if checks { Duration::ZERO } else { ready * 2 };
+    let mut waited = tokio::time::timeout(at_first, &mut taken).await;
+    if waited.is_err() && (checks || checking_pid(&path).is_some()) {
+        checks = true;
         print::checking();
         waited = tokio::time::timeout(checked, &mut taken).await;
     }

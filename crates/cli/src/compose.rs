@@ -1,6 +1,10 @@
 //! The graph of objects of a daemon: the only place where implementations meet seams.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use daemon::{
     host::{Daemon, Parts, Tenant},
@@ -47,16 +51,19 @@ pub(crate) struct Composed {
 }
 
 /// Builds the daemon over its state, which is mended first if the last one died.
-/// `on_long_work` is called before it takes as long as the database is large.
+/// `on_long_work` is called before it takes as long as the database is large, and `stopped` ends that.
 pub(crate) async fn compose(
     paths: &Paths,
     credential: &Secret,
     on_long_work: fn(),
+    stopped: Arc<AtomicBool>,
 ) -> anyhow::Result<Composed> {
     let clock = Clock::system();
     let config = config::load(paths)?;
     let options = store::Options::new(paths.database(), clock.clone());
-    let (store, opening) = Store::open(&store::Options { on_long_work, ..options })?;
+    let options = store::Options { on_long_work, stopped, ..options };
+    // On a thread of its own, so that signals are seen meanwhile.
+    let (store, opening) = tokio::task::spawn_blocking(move || Store::open(&options)).await??;
     let notices = notices(&opening);
     for notice in &notices {
         tracing::error!(notice, "told to every client of this start");

@@ -32,9 +32,11 @@ pub(crate) fn code_of(code: &str) -> u8 {
         | "unknown_block" => NOT_FOUND,
         "person_required" | "approval_required" | "denied" | "locked" | "unauthorized"
         | "foreign_host" | "foreign_origin" | "keys_need_socket" => REFUSED,
-        "daemon_unreachable" | "daemon_start_failed" | "protocol_mismatch" | "foreign_process" => {
-            UNREACHABLE
-        }
+        "daemon_unreachable"
+        | "daemon_start_failed"
+        | "daemon_checking"
+        | "protocol_mismatch"
+        | "foreign_process" => UNREACHABLE,
         "interrupted" => INTERRUPTED,
         _ => FAILED,
     }
@@ -62,4 +64,23 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     }
     crate::print::err(&text);
     ExitCode::from(code_of(&failure.code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_no_daemon_answers_the_code_says_so() {
+        for code in [
+            "daemon_unreachable",
+            "daemon_start_failed",
+            "daemon_checking",
+            "protocol_mismatch",
+            "foreign_process",
+        ] {
+            assert_eq!(code_of(code), UNREACHABLE, "{code}");
+        }
+        assert_eq!(code_of("daemon_still_draining"), FAILED);
+    }
 }

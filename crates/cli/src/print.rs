@@ -12,6 +12,7 @@ pub(crate) mod words;
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
+    os::fd::AsFd,
     process::ExitCode,
 };
 
@@ -39,13 +40,18 @@ pub(crate) fn write_out(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Tells whether standard output is a pipe or a socket whose reader is gone.
+/// Tells whether standard output is a pipe, a socket or a terminal whose reader is gone.
 pub(crate) fn nobody_reads() -> bool {
+    has_no_reader(io::stdout())
+}
+
+fn has_no_reader(out: impl AsFd) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdout = io::stdout();
-    let mut look = [PollFd::new(&stdout, PollFlags::empty())];
+    let mut look = [PollFd::new(&out, PollFlags::empty())];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut look, Some(&at_once)).is_ok() && look[0].revents().contains(PollFlags::ERR)
+    // A pipe tells it as an error, a socket and a terminal as a hangup.
+    let gone = PollFlags::ERR | PollFlags::HUP;
+    poll(&mut look, Some(&at_once)).is_ok() && look[0].revents().intersects(gone)
 }
 
 /// Prints what is no result. When standard error is gone, there is nobody left to tell.
@@ -147,15 +153,16 @@ pub(crate) fn stdin_is_terminal() -> bool {
     io::stdin().is_terminal()
 }
 
-/// The line on the readiness pipe, and the note in the file of turns, of a daemon that is busy with its
-/// database: whoever waits for it may have to wait long, and must not end it.
+/// The line on the readiness pipe, and with a pid the note in the file of turns, of a daemon that is busy
+/// with its database: whoever waits for it may have to wait long, and must not end it.
 pub(crate) const CHECKING: &str = "checking";
 
 /// Says to the starter, and to those who wait for their turn, that the database is being checked.
 pub(crate) fn checking_while_others_wait() {
     write_out(&format!("{CHECKING}\n")).ok();
     // Standard input is the starter's turn.
-    rustix::io::pwrite(rustix::stdio::stdin(), CHECKING.as_bytes(), 0).ok();
+    let note = format!("{CHECKING} {}", std::process::id());
+    rustix::io::pwrite(rustix::stdio::stdin(), note.as_bytes(), 0).ok();
 }
 
 /// Says to a person that the database is being checked.
@@ -174,4 +181,23 @@ pub(crate) fn ready_and_detach() -> std::io::Result<()> {
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(writer: impl AsFd, reader: impl Sized) {
+        assert!(!has_no_reader(&writer));
+        drop(reader);
+        assert!(has_no_reader(&writer));
+    }
+
+    #[test]
+    fn a_reader_that_is_gone_is_seen_on_a_pipe_and_on_a_socket() {
+        let (reader, writer) = io::pipe().unwrap();
+        check(writer, reader);
+        let (writer, reader) = std::os::unix::net::UnixStream::pair().unwrap();
+        check(writer, reader);
+    }
 }

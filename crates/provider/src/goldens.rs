@@ -37,7 +37,8 @@ pub(crate) fn prompt(messages: Vec<PromptMessage>) -> Prompt {
 
 /// Returns who speaks in tests, without a secret.
 pub(crate) fn acme() -> Arc<Speaker> {
-    Arc::new(Speaker::new("acme", None, &HeaderMap::new()))
+    let url = "http://h".parse().expect("an address");
+    Arc::new(Speaker::new("acme", None, (&url, &HeaderMap::new())))
 }
 
 pub(crate) fn model() -> ModelRef {

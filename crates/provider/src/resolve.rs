@@ -95,12 +95,13 @@ pub enum ResolveError {
         api: String,
     },
     /// The address is none.
-    #[error("base_url of the provider {provider} is not an http address: {url:?}")]
+    /// What was given is not told: where a password in it ends is not certain in what is no address.
+    #[error(
+        "base_url of the provider {provider} does not begin with http:// or https:// and a host"
+    )]
     BadUrl {
         /// Whose.
         provider: String,
-        /// What was given.
-        url: String,
     },
     /// A header or the key cannot be sent.
     #[error("the header {header} of the provider {provider} cannot be sent")]
@@ -217,11 +218,12 @@ impl ProviderConfig {
 
     /// Returns whom to ask under a path below the API's own root.
     pub(crate) fn peer(&self, clock: &Clock, path: &str) -> Result<Peer, ResolveError> {
-        let headers = self.header_map()?;
-        let speaker = Speaker::new(&self.name, self.key_variable.as_deref(), &headers);
+        let (url, headers) = (self.url(path)?, self.header_map()?);
+        let variable = self.key_variable.as_deref();
+        let speaker = Speaker::new(&self.name, variable, (&url, &headers));
         Ok(Peer {
             speaker: Arc::new(speaker),
-            url: self.url(path)?,
+            url,
             headers,
             timeouts: self.timeouts,
             clock: clock.clone(),
@@ -229,8 +231,7 @@ impl ProviderConfig {
     }
 
     fn url(&self, path: &str) -> Result<Url, ResolveError> {
-        let bad =
-            || ResolveError::BadUrl { provider: self.name.clone(), url: self.base_url.clone() };
+        let bad = || ResolveError::BadUrl { provider: self.name.clone() };
         let Ok(mut url) = self.base_url.trim().parse::<Url>() else { return Err(bad()) };
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(bad());

@@ -1,9 +1,11 @@
 //! Who answers, and what of its words may be told.
 //!
 //! A vendor may repeat what it was sent. Every text of its that becomes a failure is quoted here, and no
-//! quote holds the key or the value of a configured header. What a failure means is not known here.
+//! quote holds the key, the value of a configured header, or the user and the query of its address. What a
+//! failure means is not known here.
 
-use reqwest::header::HeaderMap;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use reqwest::{Url, header::HeaderMap};
 use stdx::secret::Secret;
 use vocab::limits::{PROVIDER_ERROR_BYTES_MAX, PROVIDER_ERROR_CHARS_MAX};
 
@@ -27,11 +29,18 @@ pub(crate) struct Speaker {
 }
 
 impl Speaker {
-    /// Returns a speaker that is sent these headers; the values of sensitive ones are never quoted.
-    pub(crate) fn new(provider: &str, key_variable: Option<&str>, headers: &HeaderMap) -> Self {
-        let secrets = headers.values().filter(|value| value.is_sensitive());
-        let mut hidden: Vec<String> = secrets
-            .flat_map(|value| forms(&String::from_utf8_lossy(value.as_bytes())))
+    /// Returns a speaker that is sent these headers at this address; the values of sensitive ones, and what
+    /// the address says besides where it leads, are never quoted.
+    pub(crate) fn new(
+        provider: &str,
+        key_variable: Option<&str>,
+        (url, headers): (&Url, &HeaderMap),
+    ) -> Self {
+        let sensitive = headers.values().filter(|value| value.is_sensitive());
+        let sent = sensitive.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let mut hidden: Vec<String> = sent
+            .chain(of_address(url))
+            .flat_map(|value| forms(&value))
             .filter(|form| HIDDEN_BYTES_MIN <= form.len())
             .collect();
         hidden.sort_by(|a, b| (b.len(), b).cmp(&(a.len(), a)));
@@ -78,8 +87,53 @@ fn torn(text: &str, hidden: &str) -> usize {
     fitting.next().unwrap_or(0)
 }
 
-/// Returns a header's value as a vendor may repeat it: with its scheme and without, each as it is, in
-/// JSON and in an address.
+/// Returns what of an address may be a secret: its user and the values of its query, as written and as
+/// meant. The HTTP client makes a header of the user that stands in no map of ours.
+fn of_address(url: &Url) -> Vec<String> {
+    let (user, password) = (url.username(), url.password().unwrap_or_default());
+    let mut found = Vec::new();
+    if !user.is_empty() || !password.is_empty() {
+        let meant = [user, password].map(unescaped);
+        let pair = meant.join(&b':');
+        found.push(format!("Basic {}", BASE64_STANDARD.encode(&pair)));
+        found.push(format!("{user}:{password}"));
+        found.extend([user, password].map(str::to_owned));
+        let meant = meant.iter().chain([&pair]);
+        found.extend(meant.map(|bytes| String::from_utf8_lossy(bytes).into_owned()));
+    }
+    for piece in url.query().unwrap_or_default().split('&') {
+        // Without a name, the piece itself is the value.
+        let value = piece.split_once('=').map_or(piece, |(_, value)| value);
+        found.push(value.to_owned());
+        for value in [value.to_owned(), value.replace('+', " ")] {
+            found.push(String::from_utf8_lossy(&unescaped(&value)).into_owned());
+        }
+    }
+    found
+}
+
+/// Returns a part of an address without its percent signs; one that begins no code stands for itself.
+fn unescaped(part: &str) -> Vec<u8> {
+    let (mut out, mut rest) = (Vec::new(), part.as_bytes());
+    while let [first, after @ ..] = rest {
+        let code = after.get(..2).and_then(|code| std::str::from_utf8(code).ok());
+        let byte = code.filter(|code| *first == b'%' && !code.starts_with('+'));
+        match byte.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                out.push(*first);
+                rest = after;
+            }
+        }
+    }
+    out
+}
+
+/// Returns a value as a vendor may repeat it: with its scheme and without, each as it is, in JSON and in an
+/// address.
 fn forms(value: &str) -> Vec<String> {
     let value = value.trim();
     let bare = value.split_once(' ').map(|(_, bare)| bare.trim_start());

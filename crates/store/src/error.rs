@@ -32,6 +32,9 @@ pub enum StoreError {
         /// Whether the change may have been stored.
         effect: Effect,
     },
+    /// It was told to stop before it was open.
+    #[error("opening the store was stopped; the next start begins anew")]
+    Stopped,
     /// Another process holds the database.
     #[error("another process holds the store")]
     Busy,
@@ -112,6 +115,7 @@ impl StoreError {
             Self::Full { .. } => "disk_full",
             Self::Io { .. } => "store_io",
             Self::Corrupt { .. } => "store_corrupt",
+            Self::Stopped => "interrupted",
             Self::Busy => "store_busy",
             Self::Newer { .. } => "store_newer",
             Self::StaleEpoch { .. } => "stale_epoch",
@@ -134,7 +138,8 @@ impl StoreError {
             | Self::Io { effect, .. }
             | Self::Corrupt { effect, .. }
             | Self::Broken { effect } => *effect,
-            Self::Busy
+            Self::Stopped
+            | Self::Busy
             | Self::Newer { .. }
             | Self::StaleEpoch { .. }
             | Self::Closed
@@ -194,6 +199,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 Self::Corrupt { detail: error.to_string(), effect }
             }
+            Some(ErrorCode::OperationInterrupted) => Self::Stopped,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
             Some(ErrorCode::TooBig) => {
                 Self::TooLarge { what: "a value", bytes_max: vocab::limits::STORE_BATCH_BYTES_MAX }

@@ -1,6 +1,9 @@
 //! The steps from one schema to the next. Each is one transaction; a copy is made before the first.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use rusqlite::Connection;
 
@@ -16,8 +19,8 @@ const BACKUP_PAGES: i32 = 1_024;
 pub(crate) fn run(
     conn: &mut Connection,
     path: &Path,
-    steps: &[&str],
-    millis: i64,
+    (steps, millis): (&[&str], i64),
+    stopped: &AtomicBool,
 ) -> Result<Option<PathBuf>, StoreError> {
     let found: u32 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let known = u32::try_from(steps.len()).unwrap_or(u32::MAX);
@@ -31,7 +34,11 @@ pub(crate) fn run(
         None
     } else {
         let copy = files::beside(path, &format!(".schema{found}-{millis}"));
-        backup(conn, &copy)?;
+        if let Err(error) = backup(conn, &copy, stopped) {
+            // Half a copy is none.
+            stdx::state_file::remove(&copy).ok();
+            return Err(error);
+        }
         Some(copy)
     };
     for (step, version) in steps.iter().zip(1_u32..).skip(usize::try_from(found).unwrap_or(0)) {
@@ -45,11 +52,15 @@ pub(crate) fn run(
 
 /// Copies a database into a new private file. The copy is a store of its own: sequence numbers given
 /// out after this moment would mean something else in it, so cursors must not fit both.
-fn backup(conn: &Connection, to: &Path) -> Result<(), StoreError> {
+fn backup(conn: &Connection, to: &Path, stopped: &AtomicBool) -> Result<(), StoreError> {
     files::make_new(to)?;
     let mut copy = Connection::open(to)?;
     let steps = rusqlite::backup::Backup::new(conn, &mut copy)?;
-    steps.run_to_completion(BACKUP_PAGES, std::time::Duration::ZERO, None)?;
+    while steps.step(BACKUP_PAGES)? != rusqlite::backup::StepResult::Done {
+        if stopped.load(Ordering::Relaxed) {
+            return Err(StoreError::Stopped);
+        }
+    }
     drop(steps);
     copy.execute_batch("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")?;
     set_meta(&copy, "store_id", &new_store_id())?;

@@ -1,6 +1,12 @@
 //! Opening: checks, repairs that lose nothing, migration, and a new epoch.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use rusqlite::{Connection, OpenFlags};
 use stdx::clock::Clock;
@@ -18,6 +24,9 @@ const APPLICATION_ID: i32 = 0x5374_6561;
 /// More facts than one start records between two syncs.
 const SEQ_LEAP: i64 = 1 << 20;
 
+/// Steps of the engine between two looks at whether a check should stop; some milliseconds.
+const STEPS_BETWEEN_LOOKS: i32 = 1_000;
+
 /// How a store is opened.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -30,13 +39,16 @@ pub struct Options {
     /// Called before work that takes as long as the database is large: the check after an unclean end,
     /// and the copy before a migration.
     pub on_long_work: fn(),
+    /// Set by whoever wants that work to stop. The database is as it was then, and the next start begins
+    /// the work anew.
+    pub stopped: Arc<AtomicBool>,
 }
 
 impl Options {
     /// Returns the usual way to open a store.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, clock: Clock) -> Self {
-        Self { path: path.into(), clock, vfs: None, on_long_work: || () }
+        Self { path: path.into(), clock, vfs: None, on_long_work: || (), stopped: Arc::default() }
     }
 }
 
@@ -113,13 +125,13 @@ fn attempt(options: &Options, path: &Path, steps: &[&str]) -> Result<Ready, Stor
         (options.on_long_work)();
     }
     if opening.unclean {
-        quick_check(&conn)?;
+        quick_check(&mut conn, &options.stopped)?;
     }
     if found == 0 {
         conn.pragma_update(None, "application_id", APPLICATION_ID)?;
     }
     let now = options.clock.now().as_millis();
-    opening.migrated_from = migrate::run(&mut conn, path, steps, now)?;
+    opening.migrated_from = migrate::run(&mut conn, path, (steps, now), &options.stopped)?;
     let (store_id, epoch) = begin_epoch(&mut conn, opening.unclean)?;
     conn.set_prepared_statement_cache_capacity(48);
     Ok(Ready { conn, path: path.to_owned(), store_id, epoch, opening })
@@ -161,9 +173,23 @@ fn configure(conn: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn quick_check(conn: &Connection) -> Result<(), StoreError> {
-    let found: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+fn quick_check(conn: &mut Connection, stopped: &Arc<AtomicBool>) -> Result<(), StoreError> {
+    look(conn, stopped)?;
+    let found = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    conn.progress_handler(0, None::<fn() -> bool>)?;
+    // A check that was broken off tells nothing, least of all a damage.
+    if stopped.load(Ordering::Relaxed) {
+        return Err(StoreError::Stopped);
+    }
+    let found = found?;
     if found == "ok" { Ok(()) } else { Err(StoreError::corrupt(found)) }
+}
+
+/// Lets a connection look at times whether it should stop.
+fn look(conn: &mut Connection, stopped: &Arc<AtomicBool>) -> Result<(), StoreError> {
+    let stopped = Arc::clone(stopped);
+    conn.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || stopped.load(Ordering::Relaxed)))?;
+    Ok(())
 }
 
 /// Takes the next epoch. After an unclean end the facts' numbers leap: a loss of power may have taken

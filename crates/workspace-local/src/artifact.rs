@@ -10,9 +10,9 @@
 
 use std::{
     collections::VecDeque,
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, UNIX_EPOCH},
@@ -132,14 +132,22 @@ impl Store {
                 .custom_flags(no_follow())
                 .open(self.path(&id))
         };
-        let file = make().or_else(|error| {
-            if error.kind() != io::ErrorKind::NotFound {
-                return Err(error);
+        let file = loop {
+            let file = make().or_else(|error| {
+                if error.kind() != io::ErrorKind::NotFound {
+                    return Err(error);
+                }
+                // The directory was empty for a while, and was swept.
+                state_file::ensure_dir(&self.0.dir)?;
+                make()
+            })?;
+            // Says to every sweep that somebody writes. Where there are no locks, age alone decides.
+            file.lock_shared().ok();
+            // A sweep may have come before the lock.
+            if file.metadata()?.nlink() > 0 {
+                break file;
             }
-            // The directory was empty for a while, and was swept.
-            state_file::ensure_dir(&self.0.dir)?;
-            make()
-        })?;
+        };
         let mut kept = self.kept();
         kept.push_back(Kept { id: id.clone(), at: self.0.clock.now(), bytes: 0, open: true });
         self.make_room(&mut kept, 0);
@@ -211,8 +219,14 @@ impl Store {
     }
 }
 
-/// Removes a file; one that is gone already is what was wanted.
+/// Removes a file that nobody writes, of whichever store; one that is gone already is what was wanted.
 fn removed(path: &Path) -> bool {
+    let opened = OpenOptions::new().read(true).custom_flags(no_follow()).open(path);
+    // Held until it is removed: a writer that comes meanwhile sees that it is gone.
+    let lock = opened.as_ref().map(File::try_lock);
+    if matches!(lock, Ok(Err(TryLockError::WouldBlock))) {
+        return false;
+    }
     fs::remove_file(path).map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true)
 }
 
@@ -240,7 +254,8 @@ fn found(dir: &Path) -> io::Result<Vec<Kept>> {
 }
 
 /// Removes what is too old of all workspaces whose directories lie in `dir`, and the oldest while they
-/// are too much together: of workspaces that are not opened again too. Returns how many were removed.
+/// are too much together: of workspaces that are not opened again too. What is being written stays.
+/// Returns how many were removed.
 ///
 /// # Errors
 /// When a directory cannot be read; the others were looked at.

@@ -9,7 +9,7 @@ use sandbox::report::ExitStatus;
 use sha2::{Digest, Sha256};
 use vocab::{
     ids::WorkspaceId,
-    limits::{READDIR_ENTRIES_MAX, WRITE_BYTES_MAX},
+    limits::{GREP_FILE_BYTES_MAX, READDIR_ENTRIES_MAX, SEARCH_BYTES_MAX, WRITE_BYTES_MAX},
     outcome::{Effect, Failure},
     path::display_name,
 };
@@ -53,8 +53,10 @@ pub(crate) fn check_id(site: &Site, at: &Request) -> Result<(), Failure> {
 }
 
 /// A primitive answers whole or not at all, since its caller has no words to read.
-fn too_many_results() -> Failure {
-    Failure::not_started("too_many_results", "the results are more than may be held")
+fn too_many_results(what: &str, bytes_max: usize) -> Failure {
+    let size = truncate::size(bytes_max as u64);
+    let message = format!("{what} are more than the {size} that may be held");
+    Failure::not_started("too_many_results", message)
         .with_hint("narrow the pattern, or ask for fewer")
 }
 
@@ -208,7 +210,7 @@ impl Workspace for LocalWorkspace {
             let path = site.root.parse(&at.path)?;
             let found = tools::find_paths(&site.root, &path, (&pattern, limit), stop)?;
             if found.extent == Extent::Held {
-                return Err(too_many_results());
+                return Err(too_many_results("the results", SEARCH_BYTES_MAX));
             }
             Ok(found.paths)
         })
@@ -226,7 +228,11 @@ impl Workspace for LocalWorkspace {
             let path = site.root.parse(&at.path)?;
             let found = search::run(&site.root, &path, &query, stop)?;
             if found.extent == Extent::Held {
-                return Err(too_many_results());
+                return Err(too_many_results("the results", SEARCH_BYTES_MAX));
+            }
+            if let Some(file) = found.full.first() {
+                let what = format!("the matches in {file}");
+                return Err(too_many_results(&what, GREP_FILE_BYTES_MAX));
             }
             let mut matches = Vec::new();
             for file in found.files {

@@ -103,6 +103,8 @@ pub(crate) enum Extent {
 pub(crate) struct Found {
     pub(crate) files: Vec<File>,
     pub(crate) extent: Extent,
+    /// Files with more lines than may be held of one; the others were searched all the same.
+    pub(crate) full: Vec<String>,
     /// Matches among the lines.
     pub(crate) matches: usize,
     bytes: usize,
@@ -160,7 +162,7 @@ impl Query {
 
 /// What one visit told.
 enum Told {
-    Found { file: File, cut: bool, extent: Extent },
+    Found { file: File, cut: bool, full: bool },
     Binary,
     TooLarge,
     Unreadable,
@@ -237,7 +239,7 @@ fn visit(entry: &Entry<'_>, query: &Query, searcher: &mut Searcher) -> Option<To
         Ok(()) if sink.lines.is_empty() && sink.extent == Extent::All => None,
         Ok(()) => {
             let file = File { path: shown(entry.path), lines: sink.lines, bytes: sink.bytes };
-            Some(Told::Found { file, cut: sink.cut, extent: sink.extent })
+            Some(Told::Found { file, cut: sink.cut, full: sink.extent == Extent::Held })
         }
         // What the searcher says when a line does not fit its memory.
         Err(error) if error.kind() == std::io::ErrorKind::Other => Some(Told::TooLarge),
@@ -258,8 +260,8 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 fn take(found: &mut Found, limit: usize, told: Told) -> Flow {
-    let (mut file, cut, extent) = match told {
-        Told::Found { file, cut, extent } => (file, cut, extent),
+    let (mut file, cut, full) = match told {
+        Told::Found { file, cut, full } => (file, cut, full),
         Told::Binary => return count(&mut found.skipped.binary),
         Told::TooLarge => return count(&mut found.skipped.too_large),
         Told::Unreadable => return count(&mut found.skipped.unreadable),
@@ -288,13 +290,19 @@ fn take(found: &mut Found, limit: usize, told: Told) -> Flow {
     while lines.last().is_some_and(|line| line.role == Role::Before) {
         lines.pop();
     }
-    found.extent = if over { Extent::Wanted } else { extent };
     found.matches += here.min(room);
     found.lines_cut |= cut;
+    if full && !over {
+        found.full.push(file.path.clone());
+    }
     if !lines.is_empty() {
         found.files.push(file);
     }
-    if found.extent == Extent::All { Flow::Continue } else { Flow::Stop }
+    if over {
+        found.extent = Extent::Wanted;
+        return Flow::Stop;
+    }
+    Flow::Continue
 }
 
 fn count(counter: &mut usize) -> Flow {
@@ -309,7 +317,7 @@ struct Lines {
     path_bytes: usize,
     lines: Vec<Line>,
     bytes: usize,
-    /// Whether all lines fitted into what may be held.
+    /// Whether all lines fitted into what may be held of one file.
     extent: Extent,
     matches: usize,
     cut: bool,

@@ -71,14 +71,47 @@ fn paths() -> (tempfile::TempDir, Paths) {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_a_turn_is_told_what_holds_it_up() {
-    for (noted, code) in [("", "daemon_start_failed"), (print::CHECKING, "daemon_checking")] {
+    let Patience { ready, checked } = Patience::usual();
+    // Who checks already is not waited for in silence first.
+    for (noted, code, silent) in
+        [("", "daemon_start_failed", ready * 2), ("checking 71", "daemon_checking", checked)]
+    {
         let (_dir, paths) = paths();
-        let held = state_file::open_or_create(&paths.home.join("start.lock")).unwrap();
-        held.lock().unwrap();
-        rustix::io::pwrite(&held, noted.as_bytes(), 0).unwrap();
+        let _held = held(&paths, noted);
+        let begun = tokio::time::Instant::now();
         let failure = take_turn(&paths).await.unwrap_err();
         assert_eq!(failure.code, code, "{}", failure.message);
+        // The clock of this test moves only with what is waited for.
+        assert_eq!(begun.elapsed().as_secs(), silent.as_secs(), "{code}");
     }
+}
+
+fn held(paths: &Paths, noted: &str) -> File {
+    let held = state_file::open_or_create(&turns(paths)).unwrap();
+    held.lock().unwrap();
+    rustix::io::pwrite(&held, noted.as_bytes(), 0).unwrap();
+    held
+}
+
+#[tokio::test]
+async fn a_daemon_that_checks_its_database_is_seen_by_who_looks_for_one() {
+    let (_dir, paths) = paths();
+    let told = async |code: &str, words: &str| {
+        let failure = connect_if_running(&paths).await.unwrap_err();
+        let said = format!("{} {}", failure.message, failure.hint.unwrap_or_default());
+        assert!(failure.code == code && said.contains(words), "{said}");
+    };
+    told("daemon_unreachable", "stead daemon start").await;
+    assert!(!turns(&paths).exists(), "looking makes nothing");
+    let turn = held(&paths, "");
+    told("daemon_unreachable", "no daemon").await;
+    drop(turn);
+    let turn = held(&paths, "checking 71");
+    told("daemon_checking", "pid 71,").await;
+    told("daemon_checking", "kill 71").await;
+    // What nobody holds is an old note.
+    drop(turn);
+    told("daemon_unreachable", "stead daemon start").await;
 }
 
 #[tokio::test(start_paused = true)]

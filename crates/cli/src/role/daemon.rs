@@ -29,6 +29,9 @@ pub(crate) fn run(command: &Daemon) -> anyhow::Result<ExitCode> {
         Daemon::Logs { follow, lines } => tail::run(&paths.log(), *lines, *follow),
         Daemon::Stop { keep_jobs } => super::block_on(async {
             let client::Found::Alive(client, registration) = client::find(&paths).await? else {
+                if let Some(busy) = client::checking(&paths) {
+                    return Err(busy.into());
+                }
                 print::err("stead: no daemon is running\n");
                 if let Some(pid) = client::unregistered(&paths).await {
                     print::err(&format!(

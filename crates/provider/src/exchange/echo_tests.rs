@@ -13,6 +13,10 @@ use crate::{
 /// Each holds a mark that only it has, so that a part of it is found as well.
 const KEY: &str = "sk-live/9f3c77ab\"z";
 const HEADER: &str = "Basic dGVhbTo0NDEx";
+/// In the address: a user and a query. The client sends the first as `BASIC`.
+const USER: (&str, &str) = ("me", "c0ffee42");
+const QUERY: &str = "b0bacafe";
+const BASIC: &str = "bWU6YzBmZmVlNDI=";
 
 /// What a vendor makes of words: a status and a body.
 type Path = fn(&str) -> (u16, String);
@@ -47,7 +51,8 @@ async fn check(api: Api, path: (&str, Path), said: &str) {
     let fault = Fault::Status { status, headers: [].into(), body: Some(body), content_type: None };
     let plan = Plan { faults: vec![fault], ..Plan::default() };
     let server = ModelServer::start(plan).expect("starts");
-    let mut config = ProviderConfig::new("acme", api, format!("{}/v1", server.base_url()));
+    let at = server.base_url().replace("://", &format!("://{}:{}@", USER.0, USER.1));
+    let mut config = ProviderConfig::new("acme", api, format!("{at}/v1?token={QUERY}"));
     config.key = Some(Secret::new(KEY.into()));
     config.headers = vec![("x-team".into(), Secret::new(HEADER.into()))];
     let provider = config.resolve(&Clock::system()).expect("a provider");
@@ -58,7 +63,7 @@ async fn check(api: Api, path: (&str, Path), said: &str) {
     };
     let told = format!("{failure:?}");
     assert!(told.contains("[hidden]"), "{}: {said}: {told}", path.0);
-    for part in ["9f3c77ab", "dGVhbTo0NDEx"] {
+    for part in ["9f3c77ab", "dGVhbTo0NDEx", USER.1, QUERY, "bWU6"] {
         assert!(!told.contains(part), "{}: {said}: {told}", path.0);
     }
 }
@@ -73,6 +78,9 @@ async fn what_a_vendor_repeats_of_our_secrets_is_told_to_nobody() {
                 "asked for /?key=sk-live%2F9f3c77ab%22z".to_owned(),
                 format!("x-team: {HEADER}"),
                 "team dGVhbTo0NDEx is unknown".to_owned(),
+                format!("authorization: Basic {BASIC}"),
+                format!("wrong user: {}:{}", USER.0, USER.1),
+                format!("asked for /v1?token={QUERY}"),
             ] {
                 check(api, path, &said).await;
             }

@@ -81,7 +81,8 @@ pub(super) fn unsent(peer: &Peer, error: &reqwest::Error) -> ProviderFailure {
         cause = deeper.source();
     }
     let at = peer.url.origin().ascii_serialization();
-    let why = last.unwrap_or_else(|| "no connection".to_owned());
+    // A library's words, which may name the address as it was given.
+    let why = last.map_or_else(|| "no connection".to_owned(), |last| peer.speaker.quote(&last));
     let mut failure = Failure::new(
         "connect_failed",
         Effect::NotStarted,

@@ -102,7 +102,8 @@ fn inside_a_stream_only_a_known_code_is_tried_again() {
 
 #[test]
 fn hints_name_the_key() {
-    let speaker = Speaker::new("acme", Some("ACME_API_KEY"), &HeaderMap::new());
+    let url = "http://h".parse().expect("an address");
+    let speaker = Speaker::new("acme", Some("ACME_API_KEY"), (&url, &HeaderMap::new()));
     let told = Told { status: Some(401), ..Told::inside(&speaker, "{}") };
     let hint = classify(&told).failure.hint.expect("a hint");
     assert_eq!(hint, "set ACME_API_KEY or run `stead secrets set acme`");

@@ -50,3 +50,15 @@ fn every_known_vendor_makes_a_provider() {
     let local = ProviderConfig::new("local", Api::OpenAiChat, "http://127.0.0.1:1/v1");
     assert_eq!(local.model("x"), ModelConfig::unknown("x"));
 }
+
+#[test]
+fn an_address_that_is_none_is_not_told() {
+    for base in
+        ["ftp://me:hunter2@h", "me:hunter2@h/v1", "https://me:hunter2@", "http://me:hunter2@h:x"]
+    {
+        let config = ProviderConfig::new("p", Api::OpenAiChat, base);
+        let failure = Failure::from(config.resolve(&Clock::system()).err().expect("refused"));
+        let told = format!("{failure:?}");
+        assert!(failure.code == "provider_url_invalid" && !told.contains("hunter2"), "{told}");
+    }
+}

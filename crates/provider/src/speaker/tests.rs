@@ -14,7 +14,8 @@ fn speaker() -> Speaker {
         headers.insert(name, value);
     }
     headers.insert("x-plain", HeaderValue::from_static("application/json"));
-    Speaker::new("acme", None, &headers)
+    let url = "https://me:p%2Fw+%C3%A9rd@h/v1?v=2&key=t%26ok+en&bare".parse().expect("an address");
+    Speaker::new("acme", None, (&url, &headers))
 }
 
 #[test]
@@ -27,6 +28,14 @@ fn every_form_of_a_secret_is_covered() {
     check(r#"{"key":"sk-9f3c\/77ab\"x"}"#, r#"{"key":"[hidden]"}"#);
     check("?key=sk-9f3c%2F77ab%22x&a=1", "?key=[hidden]&a=1");
     check("?key=sk-9f3c%2f77ab%22x&a=1", "?key=[hidden]&a=1");
+    // What an address says besides where it leads, as written, as meant, and as the client sends it.
+    check("me:p%2Fw+%C3%A9rd is unknown", "[hidden] is unknown");
+    check("me:p/w+érd is unknown", "[hidden] is unknown");
+    check("the password p/w+érd", "the password [hidden]");
+    check("authorization: Basic bWU6cC93K8OpcmQ=", "authorization: [hidden]");
+    check("bWU6cC93K8OpcmQ= is unknown", "[hidden] is unknown");
+    check("GET /v1?v=2&key=t%26ok+en&bare", "GET /v1?v=2&key=[hidden]&[hidden]");
+    check("the key t&ok en", "the key [hidden]");
     // A value too short to be a secret and a header that everybody sends are words like others.
     check("1 application/json", "1 application/json");
     assert!(!format!("{:?}", speaker()).contains("9f3c"));

@@ -69,6 +69,24 @@ async fn a_step_that_fails_changes_nothing() {
     store.close().await.unwrap();
 }
 
+#[tokio::test]
+async fn a_copy_that_is_stopped_leaves_nothing_and_is_made_at_the_next_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = Store::open(&options(&dir)).unwrap();
+    for n in 0..BACKUP_PAGES {
+        let answer = serde_json::json!("x".repeat(8_192));
+        let put = crate::Change::PutIdempotent { scope: "s".into(), token: n.to_string(), answer };
+        store.append(Batch::of_store(store.epoch()).change(put)).await.unwrap();
+    }
+    store.close().await.unwrap();
+    let stop = Options { stopped: std::sync::Arc::new(true.into()), ..options(&dir) };
+    assert_eq!(Store::open_with(&stop, &steps(NEXT)).unwrap_err(), StoreError::Stopped);
+    assert_eq!(version(&dir.path().join("state/stead.db")), 1);
+    // The clock stands still, so that the next copy has the name of the one that was stopped.
+    let (_store, opening) = Store::open_with(&options(&dir), &steps(NEXT)).unwrap();
+    assert_eq!(version(&opening.migrated_from.unwrap()), 1);
+}
+
 #[test]
 fn store_ids_are_eight_hexadecimal_digits() {
     let id = new_store_id();

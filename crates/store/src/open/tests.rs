@@ -6,6 +6,17 @@ fn number(conn: &Connection, pragma: &str) -> i64 {
     conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).unwrap()
 }
 
+/// Without the look in between, what is asked here never ends.
+#[test]
+fn a_check_looks_whether_it_should_stop_while_it_runs() {
+    let mut conn = Connection::open_in_memory().unwrap();
+    look(&mut conn, &Arc::new(true.into())).unwrap();
+    let endless =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    let error = conn.query_row(endless, [], |row| row.get::<_, i64>(0)).unwrap_err();
+    assert_eq!(StoreError::from(error), StoreError::Stopped);
+}
+
 #[test]
 fn pragmas_hold_the_memory_budget() {
     let dir = tempfile::tempdir().unwrap();

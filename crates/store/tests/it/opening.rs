@@ -6,10 +6,14 @@ use std::{
     fs,
     io::{Seek, SeekFrom, Write},
     os::unix::fs::{PermissionsExt, symlink},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use store::{Opening, Options, Store};
+use vocab::outcome::Effect;
 
 use crate::rig::{Rig, move_log, session};
 
@@ -77,6 +81,24 @@ async fn only_what_takes_long_is_told_before_it_begins() {
     drop(open(0));
     open(1).close().await.unwrap();
     open(0);
+}
+
+#[tokio::test]
+async fn a_check_that_is_stopped_is_no_damage_and_is_made_at_the_next_start() {
+    let rig = Rig::new();
+    let store = rig.store();
+    for number in 0..200 {
+        session(&store, &format!("session {number}")).await;
+    }
+    drop(store);
+    let stop = Options { stopped: Arc::new(true.into()), ..rig.options() };
+    for _ in 0..2 {
+        let error = Store::open(&stop).unwrap_err();
+        assert_eq!((error.code(), error.effect()), ("interrupted", Effect::NotStarted));
+    }
+    let (store, opening) = rig.open();
+    assert_eq!(opening, Opening { unclean: true, ..Opening::default() });
+    assert_eq!(store.counts().await.unwrap().sessions, 200);
 }
 
 async fn damaged(damage: impl FnOnce(&Rig)) {

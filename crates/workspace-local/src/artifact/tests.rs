@@ -53,7 +53,8 @@ fn what_an_earlier_process_kept_is_kept_on() {
     let mut cut = first.create().unwrap();
     cut.push(b"567");
     let young = first.uri(cut.id());
-    // As a process does that is killed: nobody ends what is open.
+    // As with a process that is killed: nobody ends what is open, and its lock is free.
+    cut.file.unlock().unwrap();
     std::mem::forget(cut);
     let id = old.rsplit('/').next().unwrap();
     let earlier = std::time::SystemTime::now() - Duration::from_secs(60);
@@ -146,6 +147,29 @@ fn outputs_of_all_places_are_swept_by_age_and_size() {
     assert!(!dir.path().join("a").exists());
     let uri = keep(&store, b"x");
     assert_eq!(read(&store, &uri).unwrap(), b"x");
+}
+
+#[test]
+fn an_output_that_is_being_written_is_swept_by_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Clock::system();
+    let none = Bounds { total_bytes: 0, ttl: Duration::ZERO, ..Bounds::default() };
+    let first = store(dir.path(), &clock, Bounds::default());
+    let closed = keep(&first, b"x");
+    let mut writer = first.create().unwrap();
+    writer.push(b"a command that is silent ");
+    // For as long as it may be, and longer.
+    let long_ago = std::time::SystemTime::now() - Duration::from_millis(ARTIFACT_TTL_MS * 2);
+    writer.file.set_modified(long_ago).unwrap();
+    assert_eq!(sweep_to(dir.path(), &clock, none).unwrap(), 1);
+    assert_eq!(read(&first, &closed).unwrap_err(), "artifact_gone");
+    // Nor by another store of the same place.
+    assert_eq!(store(dir.path(), &clock, none).kept().len(), 1);
+    writer.push(b"and goes on");
+    let uri = first.uri(writer.id());
+    drop(writer);
+    assert_eq!(read(&first, &uri).unwrap(), b"a command that is silent and goes on");
+    assert_eq!(sweep_to(dir.path(), &clock, none).unwrap(), 1);
 }
 
 #[test]

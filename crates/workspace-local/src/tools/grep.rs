@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use vocab::{
-    limits::{GREP_CONTEXT_MAX, GREP_LIMIT_DEFAULT, GREP_LINE_CHARS_MAX},
+    limits::{GREP_CONTEXT_MAX, GREP_FILE_BYTES_MAX, GREP_LIMIT_DEFAULT, GREP_LINE_CHARS_MAX},
     outcome::Outcome,
     schema::{Property, Schema},
     tool::{Execution, Reach, ToolSpec},
@@ -60,10 +60,11 @@ pub(super) fn run(job: Job) -> Ended {
     query.limit = arguments::limit(arguments, "limit", GREP_LIMIT_DEFAULT);
     let path = job.site.root.parse(arguments::optional(arguments, "path").unwrap_or("."))?;
     let found = search::run(&job.site.root, &path, &query, &job.stop)?;
-    Ok(worded(&found, query.limit))
+    Ok(worded(&found, &query))
 }
 
-fn worded(found: &Found, limit: usize) -> Outcome {
+fn worded(found: &Found, query: &Query) -> Outcome {
+    let limit = query.limit;
     let mut lines = Vec::new();
     for file in &found.files {
         for line in &file.lines {
@@ -76,12 +77,13 @@ fn worded(found: &Found, limit: usize) -> Outcome {
     }
     let mut details = Map::new();
     details.insert("skipped".into(), search::skipped_json(&found.walk, found.skipped));
-    if lines.is_empty() {
+    if lines.is_empty() && found.full.is_empty() {
         let text = format!("No matches found{}", passed_over(found));
         return Outcome::text(text).with_details(Value::Object(details));
     }
     let joined = lines.join("\n");
     let (kept, facts) = truncate::head(&joined, Bounds::LIST);
+    let kept = if lines.is_empty() { "No line of a match could be held" } else { kept };
     let mut notices = Vec::new();
     if found.extent == Extent::Wanted {
         let more = limit * 2;
@@ -89,13 +91,28 @@ fn worded(found: &Found, limit: usize) -> Outcome {
             .push(format!("First {limit} matches, limit={more} shows more, or narrow the pattern"));
         details.insert("matchLimitReached".into(), json!(limit));
     }
+    // Where lines around matches were asked for, it is likely they that are too many.
+    let fewer = if query.context > 0 { "ask for less context, or narrow" } else { "narrow" };
     if found.extent == Extent::Held {
         let matches = found.matches;
         notices.push(format!(
-            "The search ended after {matches} matches, whose lines are as many as may be held; narrow the \
+            "The search ended after {matches} matches, whose lines are as many as may be held; {fewer} the \
              pattern, or look in fewer files"
         ));
         details.insert("bytesLimitReached".into(), json!(true));
+    }
+    if let [first, others @ ..] = found.full.as_slice() {
+        let bound = truncate::size(GREP_FILE_BYTES_MAX as u64);
+        let others = match others.len() {
+            0 => String::new(),
+            1 => " and 1 other file".to_owned(),
+            n => format!(" and {n} other files"),
+        };
+        notices.push(format!(
+            "Lines of {first}{others} are missing, since {bound} are held of each; {fewer} the pattern"
+        ));
+        details.insert("bytesLimitReached".into(), json!(true));
+        details.insert("filesCut".into(), json!(found.full.len()));
     }
     if facts.cut() {
         notices.push(format!("Cut at {}", truncate::size(Bounds::LIST.bytes as u64)));

@@ -1,6 +1,14 @@
 //! Runs the daemon: claim, compose, serve, drain. Each step is named where it happens.
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use api::{daemon::Registration, routes::PROTOCOL};
 use daemon::{
@@ -86,10 +94,18 @@ fn raise_file_limit() {
 async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
     // First of all: from here on a signal means a drain, also one that comes in the moment of getting
     // ready.
-    let signals = Signals::install()?;
+    let mut signals = Signals::install()?;
     let credential = single::credential(&paths)?;
     let on_long_work = if detach { print::checking_while_others_wait } else { print::checking };
-    let composed = compose::compose(&paths, &credential, on_long_work).await?;
+    let stopped = Arc::new(AtomicBool::new(false));
+    let composing = compose::compose(&paths, &credential, on_long_work, Arc::clone(&stopped));
+    let Some(composed) = composed(composing, &mut signals, &stopped).await? else {
+        tracing::info!("stopped before it was ready");
+        if detach {
+            print::out("it was stopped before it was ready\n");
+        }
+        return Ok(ExitCode::from(exit::OK));
+    };
     let shutdown = Shutdown::new();
     let doors = Doors { socket: paths.socket(), port };
     let server =
@@ -132,6 +148,28 @@ async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::R
     Ok(ExitCode::from(exit::OK))
 }
 
+/// Waits for the daemon to be composed; none when a signal ended that. What takes long is broken off, and
+/// what is composed by then is drained.
+async fn composed(
+    composing: impl Future<Output = anyhow::Result<Composed>>,
+    signals: &mut Signals,
+    stopped: &AtomicBool,
+) -> anyhow::Result<Option<Composed>> {
+    let mut composing = std::pin::pin!(composing);
+    tokio::select! {
+        composed = &mut composing => return composed.map(Some),
+        () = signals.recv() => stopped.store(true, Ordering::Relaxed),
+    }
+    match composing.await {
+        Ok(composed) => {
+            composed.daemon.drain().await;
+            Ok(None)
+        }
+        Err(error) if matches!(error.downcast_ref(), Some(store::StoreError::Stopped)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// The signals that end a daemon.
 struct Signals {
     terminate: Signal,
@@ -148,6 +186,14 @@ impl Signals {
             hangup: signal(SignalKind::hangup())?,
         })
     }
+
+    async fn recv(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            _ = self.hangup.recv() => {}
+        }
+    }
 }
 
 async fn wait_for_end(composed: &Composed, mut signals: Signals, errors: Option<PathBuf>) {
@@ -156,9 +202,7 @@ async fn wait_for_end(composed: &Composed, mut signals: Signals, errors: Option<
     let sessions = Arc::clone(&composed.sessions);
     let chores = tokio::spawn(chores::hourly(sessions, store, artifacts, errors));
     tokio::select! {
-        _ = signals.terminate.recv() => {}
-        _ = signals.interrupt.recv() => {}
-        _ = signals.hangup.recv() => {}
+        () = signals.recv() => {}
         () = composed.stop.cancelled() => {}
     }
     chores.abort();
@@ -173,11 +217,12 @@ mod tests {
     };
 
     /// More tasks than threads, each of which holds its thread until as many threads were met as there
-    /// should be: with fewer it never ends, with more the last line fails.
+    /// should be: with fewer it never ends.
     #[test]
     fn the_runtime_has_so_many_threads_and_no_more() {
         let met = Arc::new((Mutex::new(HashSet::new()), Condvar::new()));
         let runtime = runtime().unwrap();
+        assert_eq!(runtime.metrics().num_workers(), RUNTIME_THREADS);
         let tasks: Vec<_> = (0..RUNTIME_THREADS * 8)
             .map(|_| {
                 let met = Arc::clone(&met);
@@ -194,5 +239,23 @@ mod tests {
             runtime.block_on(task).unwrap();
         }
         assert_eq!(met.0.lock().unwrap().len(), RUNTIME_THREADS);
+    }
+
+    #[tokio::test]
+    async fn a_signal_before_it_is_ready_breaks_off_and_ends_it() {
+        let mut signals = Signals::install().unwrap();
+        let stopped = AtomicBool::new(false);
+        let composing = async {
+            let me = rustix::process::getpid();
+            rustix::process::kill_process(me, rustix::process::Signal::TERM).unwrap();
+            // As the check does: it ends when it sees that it should.
+            while !stopped.load(Ordering::Relaxed) {
+                tokio::task::yield_now().await;
+            }
+            Err(store::StoreError::Stopped.into())
+        };
+        assert!(composed(composing, &mut signals, &stopped).await.unwrap().is_none());
+        let failing = async { Err(store::StoreError::Busy.into()) };
+        assert!(composed(failing, &mut signals, &stopped).await.is_err());
     }
 }

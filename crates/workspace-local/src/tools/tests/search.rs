@@ -74,13 +74,31 @@ async fn grep_holds_a_bounded_text_of_one_file() {
         assert!(total <= GREP_FILE_BYTES_MAX, "{total}");
         assert_eq!(told["bytesLimitReached"], true);
         let text = outcome.plain_text();
-        assert!(text.contains(wanted), "{}", &text[text.len() - 200..]);
+        let end = &text[text.floor_char_boundary(text.len().saturating_sub(300))..];
+        assert!(end.contains(wanted), "{end}");
     };
-    check(json!({"pattern": "x", "limit": 100_000}), "[The search ended after 1").await;
+    let one = "[Lines of a are missing, since 256.0KB are held of each; narrow the pattern";
+    check(json!({"pattern": "x", "limit": 100_000}), one).await;
     // The first match alone has more around it than may be held.
     bench.file("a", format!("x\n{}x\n", line.repeat(1_000).replace('x', &"é".repeat(400))));
     let wide = json!({"pattern": "x", "limit": 100_000, "context": 1_000});
-    check(wide, "[The search ended after 1 matches").await;
+    check(wide.clone(), "each; ask for less context, or narrow the pattern").await;
+    // The others are searched all the same, also where not even the match has room.
+    bench.file("a", format!("{}x\n", format!("{}\n", "é".repeat(400)).repeat(1_000)));
+    bench.file("a2", "x\n");
+    assert!(
+        bench.text("grep", wide).await.starts_with("a2:1: x\nb:1: x\n\n[Lines of a are missing")
+    );
+    bench.file("a2", line.repeat(2 * GREP_FILE_BYTES_MAX / line.len()));
+    let both = json!({"pattern": "x", "limit": 100_000, "context": 1_000});
+    let found = bench.call("grep", both).await;
+    assert_eq!(details(&found)["filesCut"], 2);
+    assert!(found.plain_text().contains("[Lines of a and 1 other file are missing"));
+    // A primitive answers whole or not at all, and says which file is too much.
+    let lines = bench.workspace.grep(bench.at("."), "x".into(), 100_000).await.map(drop);
+    let refused = lines.unwrap_err();
+    assert_eq!(refused.code, "too_many_results");
+    assert_eq!(refused.message, "the matches in a2 are more than the 256.0KB that may be held");
 }
 
 #[tokio::test]
