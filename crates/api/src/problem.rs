@@ -141,6 +141,7 @@ pub const STATUSES: &[(&str, u16)] = &[
     ("too_many_runs", 503),
     ("too_many_workspaces", 503),
     ("draining", 503),
+    ("interrupted", 503),
     ("stale_epoch", 503),
     ("store_busy", 503),
     ("store_closed", 503),

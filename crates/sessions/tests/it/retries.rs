@@ -11,9 +11,10 @@ use vocab::{
 };
 
 use crate::{
+    answers::ANSWER_WITHIN,
     answers::{asking, end_of, next_question, state, yes},
     mend::leave,
-    rig::{ANSWER_WITHIN, Awake, Rig, person},
+    rig::{Awake, Rig, person},
 };
 
 const LOOK_AGAIN: Duration = Duration::from_millis(LOOK_AGAIN_MS);
