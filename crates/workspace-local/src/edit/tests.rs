@@ -111,10 +111,7 @@ fn work_grows_with_the_bytes_and_not_with_the_places() {
     let content = "a".repeat(4 * PIECE);
     for old in ["a".into(), "a".repeat(PIECE / 2), "a".repeat(2 * PIECE), "ab".repeat(PIECE)] {
         let (error, asked) = asks(&content, &old);
-        let count = match error {
-            EditError::Ambiguous { count, .. } => count,
-            _ => 0,
-        };
+        let count = if let EditError::Ambiguous { count, .. } = error { count } else { 0 };
         let expected = if old.contains('b') { 0 } else { content.len() - old.len() + 1 };
         assert_eq!(count, expected);
         assert!((4..=40).contains(&asked), "{asked} asks for {} bytes", old.len());

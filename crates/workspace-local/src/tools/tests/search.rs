@@ -1,5 +1,7 @@
 //! The `grep` tool over real files.
 
+#![expect(clippy::disallowed_methods, reason = "removes the root")]
+
 use crate::bench::{Bench, details};
 use serde_json::json;
 use vocab::limits::{GREP_FILE_BYTES_MAX, GREP_HEAP_BYTES_MAX, GREP_LINE_CHARS_MAX};
