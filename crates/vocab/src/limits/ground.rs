@@ -261,7 +261,7 @@ limits! { GROUND:
         "content of one write; more is an upload",
         "workspace_local::content_beyond_a_call_is_refused";
     EDIT_FILE_BYTES_MAX: u64 = 64 << 20, "bytes",
-        "a file that is edited; it is held in memory twice",
+        "a file that is edited; it is held in memory four times, with line ends alike and in normal form as well",
         "workspace_local::a_giant_file_is_not_edited";
     EDITS_MAX: usize = 1_000, "edits",
         "replacements of one call",

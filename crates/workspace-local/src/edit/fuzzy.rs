@@ -14,11 +14,9 @@ use super::{
     watch::Watch,
 };
 
-/// A text in normal form, line by line.
+/// A text in normal form. It has the lines of the text, which is how one is led back to the other.
 pub(super) struct Normal {
     text: Vec<u8>,
-    /// Where each line starts in `text`, and where in the text without returns.
-    lines: Vec<(usize, usize)>,
 }
 
 /// What was found of a text in normal form.
@@ -53,7 +51,7 @@ pub(super) fn near(body: &Body<'_>, old: &str, watch: &Watch<'_>) -> Result<Near
     }
     for place in &mut found.kept {
         // Of many places only the lines are told, and a line starts where it starts.
-        let start = line_at(normal, place.start).map_or(0, |(_, (_, start))| start);
+        let start = line_at(body, normal, place.start).source.start;
         *place = body.span(start..start);
     }
     Ok(Near::Other(found))
@@ -70,10 +68,25 @@ fn lead_back(
     Ok(Found { span: body.span(start..end), before, after, near: true })
 }
 
-/// Returns the line in which a position of the normal form stands, with its number from 0.
-fn line_at(normal: &Normal, at: usize) -> Option<(usize, (usize, usize))> {
-    let idx = normal.lines.partition_point(|(start, _)| *start <= at).saturating_sub(1);
-    normal.lines.get(idx).map(|line| (idx, *line))
+/// A line in both forms.
+struct Line {
+    /// Where it starts and ends in the normal form.
+    start: usize,
+    next: usize,
+    /// The range it has in the text without returns.
+    source: Range<usize>,
+}
+
+/// Finds the line in which a position of the normal form stands. Counted anew each time: a list of all
+/// lines would be many times the file where the lines are short.
+fn line_at(body: &Body<'_>, normal: &Normal, at: usize) -> Line {
+    let (before, after) = normal.text.split_at(at.min(normal.text.len()));
+    let start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+    let next = memchr::memchr(b'\n', after).map_or(normal.text.len(), |end| at + end);
+    let above = memchr::memchr_iter(b'\n', before).count();
+    let mut ends = memchr::memchr_iter(b'\n', &body.lf);
+    let from = above.checked_sub(1).and_then(|last| ends.nth(last)).map_or(0, |end| end + 1);
+    Line { start, next, source: from..ends.next().unwrap_or(body.lf.len()) }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -89,10 +102,8 @@ fn boundary(
     (at, side): (usize, Side),
     watch: &Watch<'_>,
 ) -> Result<(Vec<u8>, usize), EditError> {
-    let Some((idx, (start, source))) = line_at(normal, at) else { return Ok((Vec::new(), at)) };
-    let following = normal.lines.get(idx + 1);
-    let next = following.map_or(normal.text.len(), |(next, _)| next - 1);
-    let source = source..following.map_or(body.lf.len(), |(_, next)| next - 1);
+    watch.spend(at + body.lf.len())?;
+    let Line { start, next, source } = line_at(body, normal, at);
     let line = body.lf.get(source.clone()).unwrap_or_default();
     let column = at - start;
     if column == 0 {
@@ -132,13 +143,12 @@ fn divide(line: &[u8], column: usize, watch: &Watch<'_>) -> Result<Option<usize>
 }
 
 fn normalize(lf: &[u8], watch: &Watch<'_>) -> Result<Normal, EditError> {
-    let mut normal = Normal { text: Vec::with_capacity(lf.len()), lines: Vec::new() };
+    let mut normal = Normal { text: Vec::with_capacity(lf.len()) };
     let mut at = 0;
     for line in lf.split(|byte| *byte == b'\n') {
         if at > 0 {
             normal.text.push(b'\n');
         }
-        normal.lines.push((normal.text.len(), at));
         watch.spend(line.len() + 1)?;
         push_normal(&mut normal.text, line, watch)?;
         at += line.len() + 1;
