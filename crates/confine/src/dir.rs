@@ -152,7 +152,7 @@ impl Dir {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = match sys::step(&self.fd, name, flags, self.scope.mounts) {
             // What `open` says of a link that it must not follow.
-            Err(Errno::LOOP) => return Err(Reason::NotARegularFile),
+            Err(Reason::TooManyLinks) => return Err(Reason::NotARegularFile),
             other => other?,
         };
         let meta = Meta::of(&opened.fd)?;

@@ -39,6 +39,9 @@ pub enum Reason {
     /// Another file system is mounted there and the grant to cross is missing.
     #[error("lies on another mount")]
     OtherMount,
+    /// The kernel shows processes there.
+    #[error("shows processes, not files, and is closed to tools")]
+    Processes,
     /// The tree changed under the walk again and again.
     #[error("keeps changing while it is being opened")]
     Busy,
@@ -143,7 +146,7 @@ impl ConfineError {
             Reason::IsADirectory => "is_a_directory",
             Reason::NotARegularFile => "not_a_regular_file",
             Reason::PermissionDenied => "permission_denied",
-            Reason::Protected => "protected",
+            Reason::Protected | Reason::Processes => "protected",
             Reason::OtherMount => "other_mount",
             Reason::Busy | Reason::LaneFull => "busy",
             Reason::Changed => "path_changed",
@@ -181,6 +184,7 @@ impl ConfineError {
             | Reason::NotARegularFile
             | Reason::PermissionDenied
             | Reason::Protected
+            | Reason::Processes
             | Reason::TooManyLinks
             | Reason::TooDeep
             | Reason::Exists

@@ -61,6 +61,12 @@ pub fn register(key: LaneKey) -> Result<Ticket, Reason> {
     Ok(Ticket { key, number })
 }
 
+/// Acts on a directory in which no lane is, and keeps it so meanwhile. False where there is one.
+pub(crate) fn unless_used(dir: FileId, act: impl FnOnce() -> bool) -> bool {
+    let table = table();
+    table.lanes.keys().all(|key| key.dir != dir) && act()
+}
+
 impl Ticket {
     /// Waits until every earlier position is given up.
     #[must_use]

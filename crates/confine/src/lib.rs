@@ -23,6 +23,7 @@ pub use error::{ConfineError, Reason};
 pub use place::Place;
 pub use publish::{Pending, PublishOptions, Replace};
 pub use root::{Access, Root, RootOptions};
+pub use walk::Made;
 
 #[cfg(test)]
 mod tests;

@@ -21,7 +21,8 @@ use crate::{
     escape,
     guard::Guarded,
     place::Place,
-    walk::{self, End, Last, Missing, Walked, Walker},
+    sys,
+    walk::{self, End, Last, Made, Missing, Walked, Walker},
 };
 
 /// How a root is to be served.
@@ -80,6 +81,7 @@ impl Base {
         let fd = rustix::fs::openat(CWD, &real, flags, Mode::empty())
             .map_err(|error| refused(error.into()))?;
         let id = Meta::of(&fd).map_err(|error| refused(error.into()))?.id;
+        sys::check_files(&fd).map_err(refused)?;
         scope.guarded.check_root(&real).map_err(refused)?;
         let dir = Arc::new(Dir { fd, id, scope: scope.clone() });
         Ok(Self { dir, registered, real })
@@ -264,22 +266,25 @@ impl Root {
         walk::with(self, path, Last::Follow, |walked| Place::new(self, path, walked))
     }
 
-    /// Makes a directory and its missing parents; one that exists is fine. Tells how many were made.
+    /// Makes a directory and its missing parents; one that exists is fine. Returns those that were made,
+    /// the outermost first.
     ///
     /// # Errors
     /// When it is outside or protected, a file is in the way, or the system refuses.
-    pub fn create_dirs(&self, path: &WorkspacePath) -> Result<usize, ConfineError> {
+    pub fn create_dirs(&self, path: &WorkspacePath) -> Result<Vec<Made>, ConfineError> {
         let refused = |reason| ConfineError::new(path, reason);
         let mut walker = Walker::new(self, path, Last::Follow).map_err(refused)?;
         walker.missing = Missing::Create;
         let walked = walker.run();
-        let created = walker.created;
-        let effect = if created == 0 { Effect::NotStarted } else { Effect::Indeterminate };
-        match walked {
-            Ok(Walked { end: End::Dir, .. }) => Ok(created),
-            Ok(_) => Err(refused(Reason::NotADirectory).with_effect(effect)),
-            Err(reason) => Err(refused(reason).with_effect(effect)),
-        }
+        let created = std::mem::take(&mut walker.created);
+        let reason = match walked {
+            Ok(Walked { end: End::Dir, .. }) => return Ok(created),
+            Ok(_) => Reason::NotADirectory,
+            Err(reason) => reason,
+        };
+        let undone = created.iter().rev().all(Made::undo);
+        let effect = if undone { Effect::NotStarted } else { Effect::Indeterminate };
+        Err(refused(reason).with_effect(effect))
     }
 }
 

@@ -10,9 +10,11 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags},
+    fs::{AtFlags, Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags, StatxFlags},
     io::Errno,
 };
+
+use crate::error::{Reason, Result};
 
 /// Whether `openat2` is there. Old kernels and some container filters hide it.
 static OPENAT2: AtomicBool = AtomicBool::new(true);
@@ -25,13 +27,23 @@ pub(crate) struct Opened {
     pub(crate) crossed: bool,
 }
 
-/// Opens one name in a directory without following it. `mounts` allows that it is a mount point.
-pub(crate) fn step(
-    dir: impl AsFd,
-    name: &OsStr,
-    flags: OFlags,
-    mounts: bool,
-) -> Result<Opened, Errno> {
+/// Opens one name in a directory without following it. `mounts` allows that it is a mount point, of
+/// anything but processes.
+pub(crate) fn step(dir: impl AsFd, name: &OsStr, flags: OFlags, mounts: bool) -> Result<Opened> {
+    let opened = open(dir, name, flags, mounts)?;
+    if opened.crossed {
+        check_files(&opened.fd)?;
+    }
+    Ok(opened)
+}
+
+/// Refuses what shows processes: below `self` it is this one, with its memory and every root it can see.
+pub(crate) fn check_files(fd: impl AsFd) -> Result<()> {
+    let found = rustix::fs::fstatfs(fd)?.f_type;
+    if found == PROC_SUPER_MAGIC { Err(Reason::Processes) } else { Ok(()) }
+}
+
+fn open(dir: impl AsFd, name: &OsStr, flags: OFlags, mounts: bool) -> Result<Opened, Errno> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     if OPENAT2.load(Ordering::Relaxed) {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;

@@ -19,17 +19,21 @@ use vocab::{
 };
 
 use crate::{
-    dir::{self, Dir, DirEntry, Kind, Meta, OpenFile},
+    dir::{self, Dir, DirEntry, Kind},
     error::{ConfineError, Reason, Result},
     ignored::Rules,
     root::Root,
     walk::{self, End, Last, Walked},
 };
 
+mod entry;
 mod order;
+mod origin;
 mod report;
 
+pub use entry::Entry;
 use order::{Node, Slot};
+use origin::Origin;
 pub use report::{Report, Skipped};
 
 /// How to walk.
@@ -69,37 +73,6 @@ pub enum Flow {
     Stop,
 }
 
-/// Something met on a walk.
-#[derive(Debug)]
-pub struct Entry<'a> {
-    /// The open directory that holds it.
-    pub dir: &'a Dir,
-    /// Its name there.
-    pub name: &'a OsStr,
-    /// What it is; links are not followed.
-    pub kind: Kind,
-    /// Its path from the start of the walk, for print and patterns.
-    pub path: &'a Path,
-}
-
-impl Entry<'_> {
-    /// Opens it as a regular file.
-    ///
-    /// # Errors
-    /// When it is none (any more), protected, or not readable.
-    pub fn open(&self) -> Result<OpenFile> {
-        self.dir.open_file(self.name)
-    }
-
-    /// Asks the system about it.
-    ///
-    /// # Errors
-    /// When it is gone.
-    pub fn stat(&self) -> Result<Meta> {
-        self.dir.stat(self.name)
-    }
-}
-
 /// A directory whose entries are being met.
 #[derive(Debug)]
 struct Place {
@@ -130,6 +103,8 @@ struct Shared<'a> {
     /// Length of the start's own path from the root.
     start: usize,
     stop: AtomicBool,
+    /// Whether the start was gone when it was read.
+    lost: AtomicBool,
     visited: AtomicUsize,
     ignored: AtomicUsize,
     unreadable: AtomicUsize,
@@ -154,7 +129,11 @@ impl Traverse {
         visitor: impl Fn() -> V + Sync,
         deliver: impl FnMut(T) -> Flow,
     ) -> Result<Report, ConfineError> {
-        let (work, prefix) = walk::with(root, start, Last::Follow, |walked| self.start(walked))?;
+        let mut origin = None;
+        let (work, prefix) = walk::with(root, start, Last::Follow, |walked| {
+            origin = Some(Origin::of(&walked));
+            self.start(walked)
+        })?;
         let shared = Shared::new(self, prefix);
         let threads = self.threads.unwrap_or_else(|| {
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
@@ -164,7 +143,14 @@ impl Traverse {
         order::drive(work, (threads, &*self.held), (&visitor, &run), deliver, || {
             shared.stop.store(true, Ordering::Relaxed);
         });
-        Ok(shared.report())
+        let report = shared.report();
+        // What vanished on the way is as if it had never been met, but not the start itself: an answer
+        // would say that nothing is there.
+        let is_gone = shared.is_lost() || origin.is_some_and(|origin| origin.is_gone());
+        if is_gone && !report.stopped {
+            return Err(ConfineError::new(start, Reason::NotFound));
+        }
+        Ok(report)
     }
 
     /// Finds the first work, with the rules of the directories above it.
@@ -207,6 +193,7 @@ impl<'a> Shared<'a> {
             options,
             start,
             stop: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
             visited: AtomicUsize::new(0),
             ignored: AtomicUsize::new(0),
             unreadable: AtomicUsize::new(0),
@@ -233,6 +220,10 @@ impl<'a> Shared<'a> {
         }
     }
 
+    fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.options.cancel.load(Ordering::Relaxed)
     }
@@ -250,6 +241,8 @@ impl<'a> Shared<'a> {
             Work::Visit { parent, entries } => self.visit(visit, &parent, &entries, &mut slots),
             Work::List(place) => {
                 let listed = place.dir.entries();
+                let is_lost = matches!(listed, Err(Reason::NotFound | Reason::NotADirectory));
+                self.lost.store(is_lost, Ordering::Relaxed);
                 self.expand(visit, place, listed, &mut slots);
             }
             Work::Open { parent, name } => match parent.dir.open_dir(&name) {
@@ -273,6 +266,7 @@ impl<'a> Shared<'a> {
         }
         let known = [
             (Reason::Protected, &self.protected),
+            (Reason::Processes, &self.protected),
             (Reason::OtherMount, &self.other_mount),
             (Reason::TooManyEntries, &self.oversized),
         ];

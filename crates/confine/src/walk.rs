@@ -6,7 +6,7 @@
 use std::{ffi::OsString, sync::Arc};
 
 use rustix::{
-    fs::{Mode, OFlags},
+    fs::{AtFlags, Mode, OFlags},
     io::Errno,
 };
 use vocab::{
@@ -18,6 +18,7 @@ use crate::{
     dir::{Dir, FileId, Kind, Meta},
     error::{ConfineError, Reason, Result},
     escape::{self, Target},
+    lane,
     root::{Base, Root},
     sys::{self, Opened},
 };
@@ -69,6 +70,25 @@ impl Walked {
     }
 }
 
+/// A directory that was made here.
+#[derive(Debug)]
+pub struct Made {
+    dir: Arc<Dir>,
+    name: OsString,
+}
+
+impl Made {
+    /// Removes it, unless something is in it or a change waits to put something there. Tells whether it
+    /// is gone.
+    #[must_use]
+    pub fn undo(&self) -> bool {
+        let Ok(meta) = self.dir.stat(&self.name) else { return false };
+        lane::unless_used(meta.id, || {
+            rustix::fs::unlinkat(&self.dir.fd, &self.name, AtFlags::REMOVEDIR).is_ok()
+        })
+    }
+}
+
 /// A walk under way.
 pub(crate) struct Walker<'a> {
     base: &'a Base,
@@ -82,7 +102,7 @@ pub(crate) struct Walker<'a> {
     crossed: bool,
     links: usize,
     /// Directories made so far.
-    pub(crate) created: usize,
+    pub(crate) created: Vec<Made>,
 }
 
 impl<'a> Walker<'a> {
@@ -99,7 +119,7 @@ impl<'a> Walker<'a> {
             entered: Vec::new(),
             crossed: false,
             links: 0,
-            created: 0,
+            created: Vec::new(),
         })
     }
 
@@ -129,11 +149,11 @@ impl<'a> Walker<'a> {
     fn enter(&mut self, name: OsString) -> Result<End> {
         let top = self.top();
         let found = match sys::step(&top.fd, &name, OFlags::PATH, self.mounts) {
-            Err(Errno::NOENT) if self.missing == Missing::Create => {
+            Err(Reason::NotFound) if self.missing == Missing::Create => {
                 self.create(&top, &name)?;
                 sys::step(&top.fd, &name, OFlags::PATH, self.mounts)
             }
-            Err(Errno::NOENT) if self.pending.is_empty() => return Ok(End::Missing { name }),
+            Err(Reason::NotFound) if self.pending.is_empty() => return Ok(End::Missing { name }),
             other => other,
         };
         let Opened { fd, crossed } = found?;
@@ -171,12 +191,12 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn create(&mut self, top: &Dir, name: &std::ffi::OsStr) -> Result<()> {
+    fn create(&mut self, top: &Arc<Dir>, name: &std::ffi::OsStr) -> Result<()> {
         self.check_depth()?;
         // Nothing may be made inside a protected directory, so what was entered is checked first.
         self.check(&End::Missing { name: name.to_owned() })?;
         match rustix::fs::mkdirat(&top.fd, name, Mode::from_raw_mode(0o777)) {
-            Ok(()) => self.created += 1,
+            Ok(()) => self.created.push(Made { dir: Arc::clone(top), name: name.to_owned() }),
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }

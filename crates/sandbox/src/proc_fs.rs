@@ -7,7 +7,11 @@
 
 use std::{fs, io::Read, path::Path};
 
-use rustix::process::getpid;
+use rustix::{
+    fs::{fstat, stat},
+    io::Errno,
+    process::getpid,
+};
 use stdx::proc_id::Stat;
 use vocab::{ids::RUN_MARKER, limits};
 
@@ -92,6 +96,23 @@ fn marks_in(environ: impl Read) -> Option<Marks> {
         }
     }
     Some(marks)
+}
+
+/// Device and inode of something open.
+pub(crate) type FileId = (u64, u64);
+
+/// Identifies what is open.
+pub(crate) fn file_id(fd: impl std::os::fd::AsFd) -> Result<FileId, Errno> {
+    fstat(fd).map(|meta| (meta.st_dev, meta.st_ino))
+}
+
+/// Tells whether a process has something as one of its standard streams.
+pub(crate) fn holds(pid: u32, file: FileId) -> bool {
+    // Asking through the name follows it to what is open, and opens nothing.
+    (0..3).any(|stream| {
+        stat(format!("/proc/{pid}/fd/{stream}"))
+            .is_ok_and(|meta| (meta.st_dev, meta.st_ino) == file)
+    })
 }
 
 /// Returns a command line fit for a report: spaces between arguments, shortened.

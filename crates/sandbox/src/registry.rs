@@ -24,7 +24,8 @@ static BOOK: Mutex<Book> = Mutex::new(Book {
     abandoned: BTreeSet::new(),
     adopted: BTreeMap::new(),
 });
-static OPEN_SCOPES: AtomicUsize = AtomicUsize::new(0);
+/// Scopes that gave birth and have not ended: an orphan belongs to one of them.
+static PARENTS: AtomicUsize = AtomicUsize::new(0);
 static CALLS: AtomicU64 = AtomicU64::new(1);
 
 #[derive(Debug)]
@@ -73,13 +74,19 @@ pub(crate) fn next_call() -> u64 {
     CALLS.fetch_add(1, Ordering::Relaxed)
 }
 
-pub(crate) fn scope_opened() {
-    OPEN_SCOPES.fetch_add(1, Ordering::SeqCst);
+/// Notes that a scope gives birth for the first time.
+pub(crate) fn parent_came() {
+    PARENTS.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Returns how many scopes remain.
-pub(crate) fn scope_closed() -> usize {
-    OPEN_SCOPES.fetch_sub(1, Ordering::SeqCst).saturating_sub(1)
+/// Returns how many scopes with children remain.
+pub(crate) fn parent_went() -> usize {
+    PARENTS.fetch_sub(1, Ordering::SeqCst).saturating_sub(1)
+}
+
+/// Tells whether one scope alone gave birth, so that every orphan is its own.
+pub(crate) fn is_only_parent() -> bool {
+    PARENTS.load(Ordering::SeqCst) == 1
 }
 
 /// Tells whether an orphan came to us that nobody has looked at. True where the kernel cannot tell.
@@ -133,8 +140,8 @@ pub(crate) fn detach() {
     DETACHED.store(true, Ordering::SeqCst);
 }
 
-/// Returns living orphans that came to us from somebody. Only when no scope is open any more and nothing
-/// was detached can none of them belong to anybody else than the scope that ends.
+/// Returns living orphans that came to us from somebody; none once a child was detached, whose they may
+/// be. Only where one scope alone gave birth are they all its own.
 pub(crate) fn unclaimed(since: u64) -> Vec<Process> {
     if DETACHED.load(Ordering::SeqCst) || !crate::probe::is_subreaper() {
         return Vec::new();

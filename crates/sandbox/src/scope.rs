@@ -9,9 +9,11 @@
 //! (the kernel does that); what those had started lives on until [`reap_leftovers`] finds its marker at
 //! the next start.
 //!
-//! A descendant that clears its environment, leaves its group and loses its parent between two looks
-//! carries no trace. It ends with the last open scope, unless this process has detached a child: then an
-//! orphan without a trace may be that child's, and is left alone. Confined backends close this gap.
+//! A descendant that clears its environment, leaves its group, loses its parent between two looks and
+//! does not hold the call's output carries no trace. It comes to us as an orphan and belongs to the one
+//! scope that gave birth, whose next look names it. Where several did, nobody can tell whose it is: it
+//! is not named, and ends with the last of them. If this process has detached a child, an orphan without
+//! a trace may be that child's, and is left alone. Confined backends close this gap.
 
 mod call;
 mod child;
@@ -63,6 +65,8 @@ struct State {
     /// Direct children of calls in progress.
     roots: Vec<u32>,
     drain: Option<Drain>,
+    /// Whether anything was started in it.
+    gave_birth: bool,
 }
 
 impl fmt::Debug for Scope {
@@ -75,7 +79,6 @@ impl Scope {
     /// Opens a scope. `run` marks its processes and must be unique among all scopes of the machine.
     #[must_use]
     pub fn open(run: &str) -> Self {
-        registry::scope_opened();
         Self {
             run: run.to_owned(),
             clock: Clock::system(),
@@ -147,10 +150,11 @@ impl Scope {
         }
         let mut find = || self.claim().living();
         let mut killed = tree::end(&mut find, grace, &self.clock, &mut Idle);
-        // Looked at before this scope is closed: whoever opens one later cannot have such an orphan, and
-        // if no scope is open then, nobody else is left whom it could belong to.
+        // Looked at before this scope is closed: whoever gives birth later cannot have such an orphan, and
+        // if nobody else has then, nobody is left whom it could belong to.
         let unclaimed = registry::unclaimed(self.since);
-        if registry::scope_closed() == 0 && !unclaimed.is_empty() {
+        let was_last = std::mem::take(&mut self.state().gave_birth) && registry::parent_went() == 0;
+        if was_last && !unclaimed.is_empty() {
             let mut find =
                 || unclaimed.iter().filter(|orphan| orphan.is_alive()).copied().collect();
             killed.extend(tree::end(&mut find, grace, &self.clock, &mut Idle));
@@ -176,7 +180,35 @@ impl Scope {
             groups: state.groups.clone(),
             known: state.known.clone(),
             since: self.since,
+            output: None,
         }
+    }
+
+    /// Takes the first birth down; false once the scope has ended, which then starts nothing.
+    fn gives_birth(&self) -> bool {
+        let mut state = self.state();
+        // Looked at under the lock: an end that comes later finds what is noted here.
+        if self.ended.load(Ordering::SeqCst) {
+            return false;
+        }
+        if !std::mem::replace(&mut state.gave_birth, true) {
+            registry::parent_came();
+        }
+        true
+    }
+
+    /// Returns orphans without a trace that can be nobody else's and were not seen before.
+    fn orphans(&self) -> Vec<Process> {
+        if !registry::is_only_parent() {
+            return Vec::new();
+        }
+        let mut orphans = registry::unclaimed(self.since);
+        let state = self.state();
+        orphans.retain(|orphan| {
+            let marks = proc_fs::marks(orphan.pid).unwrap_or_default();
+            marks.run.is_none() && !state.known.contains(&(orphan.pid, orphan.started))
+        });
+        orphans
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -6,6 +6,7 @@
 //!   loss of its parent;
 //! - it carries no marker (a program may clear its environment) but shares a group of the claim with a
 //!   living process that belongs, so that the group's number cannot have gone to somebody else;
+//! - it carries no marker but has the call's output as a standard stream, which nobody else was given;
 //! - its parent belongs.
 //!
 //! Ending goes in rounds, because processes appear while others die: ask all politely, wait for as long
@@ -29,7 +30,7 @@ use stdx::clock::Clock;
 use vocab::limits;
 
 use crate::{
-    proc_fs::{self, Process},
+    proc_fs::{self, FileId, Process},
     registry,
     report::Killed,
 };
@@ -48,6 +49,8 @@ pub(crate) struct Claim {
     pub(crate) known: Vec<(u32, u64)>,
     /// Nothing that started earlier belongs, whatever it carries.
     pub(crate) since: u64,
+    /// The call's output, which its processes hold as a standard stream.
+    pub(crate) output: Option<FileId>,
 }
 
 impl Claim {
@@ -104,6 +107,9 @@ impl Claim {
                     members.insert(found.pid);
                 }
                 None if registry::is_direct(found.pid) => {}
+                None if self.output.is_some_and(|pipe| proc_fs::holds(found.pid, pipe)) => {
+                    members.insert(found.pid);
+                }
                 None => unmarked.push(*found),
             }
         }

@@ -9,8 +9,11 @@ use vocab::outcome::Failure;
 
 mod find;
 mod fuzzy;
+mod watch;
 
 use find::{Body, Found};
+use fuzzy::Near;
+use watch::Watch;
 
 /// One replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +75,9 @@ pub enum EditError {
     /// The edits together change nothing.
     #[error("the edits leave the file as it is")]
     NoChange,
+    /// Nobody waits for them any more.
+    #[error("the edits were stopped")]
+    Stopped,
 }
 
 impl EditError {
@@ -84,6 +90,7 @@ impl EditError {
             Self::Ambiguous { .. } => "edit_ambiguous",
             Self::Overlap { .. } => "edit_overlap",
             Self::NoChange => "edit_no_change",
+            Self::Stopped => "aborted",
         }
     }
 
@@ -101,6 +108,7 @@ impl EditError {
             Self::Ambiguous { .. } => "add lines around it to oldText until it is unique".into(),
             Self::Overlap { .. } => "merge them into one edit".into(),
             Self::NoChange => "oldText and newText are alike; was the change made before?".into(),
+            Self::Stopped => "ask again if the change is still wanted".into(),
         }
     }
 }
@@ -119,15 +127,23 @@ struct Change {
 }
 
 /// Applies edits. Every `old` is looked for in the original content, none in the result of another.
+/// `alive` is asked between pieces of work.
 ///
 /// # Errors
-/// When an edit cannot be placed, two overlap, or nothing would change.
-pub fn apply(content: &[u8], edits: &[Edit]) -> Result<Edited, EditError> {
+/// When an edit cannot be placed, two overlap, nothing would change, or `alive` says no.
+pub fn apply(
+    content: &[u8],
+    edits: &[Edit],
+    alive: &dyn Fn() -> bool,
+) -> Result<Edited, EditError> {
+    let watch = Watch::new(alive);
+    watch.spend(content.len())?;
     let body = Body::new(content);
     let mut changes = Vec::with_capacity(edits.len());
     let mut near = 0;
     for (index, edit) in edits.iter().enumerate() {
-        let found = locate(&body, index, edit)?;
+        let found = locate(&body, index, edit, &watch)?;
+        watch.spend(found.span.len() + edit.new.len())?;
         near += usize::from(found.near);
         changes.push(place(&body, index, found, &edit.new));
     }
@@ -154,22 +170,27 @@ pub fn apply(content: &[u8], edits: &[Edit]) -> Result<Edited, EditError> {
     Ok(Edited { bytes, touched, near })
 }
 
-fn locate(body: &Body<'_>, index: usize, edit: &Edit) -> Result<Found, EditError> {
+fn locate(
+    body: &Body<'_>,
+    index: usize,
+    edit: &Edit,
+    watch: &Watch<'_>,
+) -> Result<Found, EditError> {
     if edit.old.is_empty() {
         return Err(EditError::Empty { index });
     }
-    let mut found = find::exact(body, &edit.old);
-    if found.is_empty() {
-        found = fuzzy::near(body, &edit.old);
-    }
-    let count = found.len();
-    match found.pop() {
-        None => Err(EditError::NotFound { index, closest: find::closest(body, &edit.old) }),
-        Some(only) if count == 1 => Ok(only),
-        Some(last) => {
-            found.push(last);
-            Err(EditError::Ambiguous { index, count, lines: find::line_list(body, &found) })
-        }
+    let exact = find::exact(body, &edit.old, watch)?;
+    let places = match (exact.count, exact.kept.first()) {
+        (1, Some(only)) => return Ok(Found::exactly(only.clone())),
+        (0, _) => match fuzzy::near(body, &edit.old, watch)? {
+            Near::One(only) => return Ok(only),
+            Near::Other(places) => places,
+        },
+        _ => exact,
+    };
+    match places.count {
+        0 => Err(EditError::NotFound { index, closest: find::closest(body, &edit.old) }),
+        count => Err(EditError::Ambiguous { index, count, lines: find::line_list(body, &places) }),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Leads a change to the place of its file, one after another, in the order of their arrival.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use confine::{
     Place,
     lane::{self, Guard, LaneKey, Ticket},
@@ -18,13 +20,36 @@ pub(crate) enum Parents {
     Made,
 }
 
+/// Held from the look at a directory until a position in it is taken, and by whoever removes one again,
+/// so that none is removed that another change found and relies on.
+pub(crate) type Making = Arc<Mutex<()>>;
+
+/// Directories that were made for a change, the outermost first.
+struct Made {
+    dirs: Vec<confine::Made>,
+    making: Making,
+}
+
+impl Made {
+    /// Removes them again after a change that was not. Where one stays, because it is used by now, nobody
+    /// can say that nothing changed.
+    fn undone(&self, mut failure: Failure) -> Failure {
+        if failure.effect == Effect::NotStarted && !self.dirs.is_empty() {
+            let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+            if !self.dirs.iter().rev().all(confine::Made::undo) {
+                failure.effect = Effect::Indeterminate;
+            }
+        }
+        failure
+    }
+}
+
 /// A position in a file's lane.
 pub(crate) struct Registered {
     path: WorkspacePath,
     key: LaneKey,
     ticket: Ticket,
-    /// Whether directories were made on the way here.
-    made: bool,
+    made: Made,
 }
 
 /// A file's place, while nobody else changes it.
@@ -32,7 +57,7 @@ pub(crate) struct Entered {
     pub(crate) place: Place,
     pub(crate) path: WorkspacePath,
     pub(crate) guard: Guard,
-    made: bool,
+    made: Made,
 }
 
 /// Takes a position, in turn.
@@ -44,24 +69,29 @@ pub(crate) fn register(
 ) -> Result<Registered, Failure> {
     in_turn(site, &turn)?;
     stop.check()?;
+    let making = site.making.lock().unwrap_or_else(PoisonError::into_inner);
     let path = site.root.parse(text)?;
-    let mut made = false;
+    let mut made = Made { dirs: Vec::new(), making: Arc::clone(&site.making) };
     if parents == Parents::Made
         && let Some(parent) = path.parent()
         && site.root.open_dir(&parent).is_err()
     {
         stop.start()?;
-        made = site.root.create_dirs(&parent)? > 0;
+        made.dirs = site.root.create_dirs(&parent)?;
     }
-    let place = site.root.locate(&path).map_err(|error| after(made, error.into()))?;
-    let key = place.lane();
-    let ticket = lane::register(key.clone()).map_err(|reason| {
-        after(
-            made,
-            Failure::not_started("busy", format!("{path}: {reason}")).with_hint("try again"),
-        )
-    })?;
-    Ok(Registered { path, key, ticket, made })
+    let place = site.root.locate(&path).map_err(Failure::from);
+    let registered = place.and_then(|place| {
+        let key = place.lane();
+        let ticket = lane::register(key.clone()).map_err(|reason| {
+            Failure::not_started("busy", format!("{path}: {reason}")).with_hint("try again")
+        })?;
+        Ok((key, ticket))
+    });
+    drop(making);
+    match registered {
+        Ok((key, ticket)) => Ok(Registered { path, key, ticket, made }),
+        Err(failure) => Err(made.undone(failure)),
+    }
 }
 
 /// Waits for a turn. The work of an earlier turn may still be queued, so that the thread counts as one
@@ -73,40 +103,35 @@ pub(crate) fn in_turn(site: &Site, turn: &Turn) -> Result<(), Failure> {
 impl Registered {
     /// Waits until every earlier change of the file is over, then looks at the place anew.
     pub(crate) fn enter(self, site: &Site, stop: &Stop) -> Result<Entered, Failure> {
-        let made = self.made;
-        let guard = match self.ticket.try_enter() {
-            Ok(guard) => guard,
-            Err(ticket) => {
-                site.files.waiting(|| ticket.wait()).map_err(|failure| after(made, failure))?
+        let Self { path, key, ticket, made } = self;
+        let waited = || {
+            let guard = match ticket.try_enter() {
+                Ok(guard) => guard,
+                Err(ticket) => site.files.waiting(|| ticket.wait())?,
+            };
+            stop.start()?;
+            let place = site.root.locate(&path)?;
+            if place.lane() != key {
+                let message = format!("{path}: leads elsewhere than when the call came");
+                let failure = Failure::not_started("path_changed", message);
+                return Err(failure.with_hint("try again"));
             }
+            Ok((place, guard))
         };
-        stop.start().map_err(|failure| after(made, failure))?;
-        let place = site.root.locate(&self.path).map_err(|error| after(made, error.into()))?;
-        if place.lane() != self.key {
-            let message = format!("{}: leads elsewhere than when the call came", self.path);
-            let failure = Failure::not_started("path_changed", message).with_hint("try again");
-            return Err(after(made, failure));
+        match waited() {
+            Ok((place, guard)) => Ok(Entered { place, path, guard, made }),
+            Err(failure) => Err(made.undone(failure)),
         }
-        Ok(Entered { place, path: self.path, guard, made })
     }
 }
 
 impl Entered {
-    /// Tells of a failure, directories that were made for it included.
-    pub(crate) fn effect_of(made: bool, failure: Failure) -> Failure {
-        after(made, failure)
+    /// Does something at the place and leaves the lane. Where that changed nothing, the directories that
+    /// were made for it go again.
+    pub(crate) fn act<T>(
+        self,
+        act: impl FnOnce(Place, &WorkspacePath, Guard) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        act(self.place, &self.path, self.guard).map_err(|failure| self.made.undone(failure))
     }
-
-    /// Tells whether directories were made on the way here.
-    pub(crate) fn made_parents(&self) -> bool {
-        self.made
-    }
-}
-
-/// Where directories were made already, nobody can say that nothing changed.
-fn after(made: bool, mut failure: Failure) -> Failure {
-    if made && failure.effect == Effect::NotStarted {
-        failure.effect = Effect::Indeterminate;
-    }
-    failure
 }

@@ -196,6 +196,7 @@ impl Site {
             files: Pool::new("workspace-files", POOL_FILE_THREADS_MAX),
             programs,
             turns: Turns::default(),
+            making: Arc::default(),
             catalog: Arc::new(Catalog::new(1, specs.into_iter().map(Arc::new))),
             clock: options.clock,
             recent: Mutex::default(),

@@ -17,7 +17,7 @@ use vocab::{
 };
 use workspace::catalog::Catalog;
 
-use crate::{artifact, pool::Pool, serve::Recent, stop::Stop, turn::Turns};
+use crate::{artifact, lanes::Making, pool::Pool, serve::Recent, stop::Stop, turn::Turns};
 
 /// The shared state of an open workspace.
 pub(crate) struct Site {
@@ -27,6 +27,7 @@ pub(crate) struct Site {
     pub(crate) files: Pool,
     pub(crate) programs: Option<Programs>,
     pub(crate) turns: Turns,
+    pub(crate) making: Making,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) clock: Clock,
     /// Calls with a key, so that the same one is not done twice.

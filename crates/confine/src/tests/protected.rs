@@ -134,7 +134,7 @@ fn mounts_do_not_hide_what_is_protected() {
             echo secret >root/state/secrets/key; touch root/bound; echo open >root/f; \
             mount --bind root/state root/m; mount --bind root/state/secrets root/inner; \
             mount --bind root/state/secrets/key root/bound; mount -t tmpfs none root/other; \
-            echo open >root/other/f";
+            echo open >root/other/f; mkdir root/proc; mount -t proc none root/proc";
         in_namespace("tests::protected::mounts_prepared", prepare, base.path());
     }
 }
@@ -159,6 +159,10 @@ fn mounts_prepared() {
             }
             assert_eq!(code("other/f"), if mounts { "opened" } else { "other_mount" });
             assert_eq!(code("f"), "opened");
+            // Processes are no files, wherever they are mounted.
+            for path in ["proc/self/maps", "proc/self/root/etc/passwd", "proc/version"] {
+                assert_eq!(code(path), closed, "{path} {mounts}");
+            }
             let wanted = |entry: &Entry<'_>| entry.open().is_ok();
             let (found, _) = walked(&root, ".", &Traverse::default(), wanted);
             let expected: &[&str] = if mounts { &["f", "other/f"] } else { &["f"] };
@@ -166,6 +170,8 @@ fn mounts_prepared() {
         }
     }
     crate::sys::pretend_openat2_is_missing(false);
+    let proc = Root::open(&root.join("proc"), RootOptions::default()).unwrap_err();
+    assert_eq!(proc.code(), "protected");
 }
 
 #[test]

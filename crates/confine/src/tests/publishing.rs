@@ -169,7 +169,8 @@ fn directories_are_made_with_their_parents() {
     symlink("../outside", scene.inside("out")).unwrap();
     symlink("x/y", scene.inside("dangling")).unwrap();
     let make = |path: &str| {
-        scene.root.create_dirs(&scene.path(path)).map_err(|error| (error.code(), error.effect()))
+        let made = scene.root.create_dirs(&scene.path(path));
+        made.map(|made| made.len()).map_err(|error| (error.code(), error.effect()))
     };
     assert_eq!(make("a/b/c"), Ok(3));
     assert_eq!(make("a/b/c"), Ok(0));
@@ -179,6 +180,15 @@ fn directories_are_made_with_their_parents() {
     assert_eq!(make("f/x"), Err(("not_a_directory", Effect::NotStarted)));
     assert_eq!(make("f"), Err(("not_a_directory", Effect::NotStarted)));
     assert_eq!(make("out/x"), Err(("path_outside_root", Effect::NotStarted)));
-    assert_eq!(make("new/../out/x"), Err(("path_outside_root", Effect::Indeterminate)));
+    // What was made on the way is removed again.
+    assert_eq!(make("new/../out/x"), Err(("path_outside_root", Effect::NotStarted)));
+    assert!(!scene.inside("new").exists());
+    let made = scene.root.create_dirs(&scene.path("p/q")).unwrap();
+    let lane = scene.root.locate(&scene.path("p/q/f")).unwrap().lane();
+    let ticket = crate::lane::register(lane).unwrap();
+    assert!(!made[1].undo(), "a change is on its way there");
+    drop(ticket);
+    fs::write(scene.inside("p/f"), "").unwrap();
+    assert_eq!([made[1].undo(), made[0].undo()], [true, false]);
     assert_eq!(fs::read_dir(scene.base.path().join("outside")).unwrap().count(), 1);
 }

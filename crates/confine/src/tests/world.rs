@@ -180,15 +180,20 @@ fn a_way_out_and_back_in_is_a_way_out() {
 }
 
 #[test]
-fn magic_links_are_text() {
-    let proc = Root::open(Path::new("/proc"), RootOptions::default()).unwrap();
-    let check = |text: &str, code: &str| {
-        let path = vocab::path::parse(text, proc.roots()).unwrap();
-        assert_eq!(refusal(proc.open_dir(&path)), code, "{text}");
+fn what_shows_processes_is_closed_whichever_root_holds_it() {
+    let proc = Root::open(Path::new("/proc"), RootOptions::default()).unwrap_err();
+    assert_eq!(proc.code(), "protected");
+    let check = |mounts: bool, text: &str, code: &str| {
+        let options = RootOptions { mounts, ..RootOptions::default() };
+        let root = Root::open(Path::new("/"), options).unwrap();
+        let path = vocab::path::parse(text, root.roots()).unwrap();
+        assert_eq!(refusal(root.open_dir(&path)), code, "{text}");
+        assert_eq!(refusal(root.open_file(&path)), code, "{text}");
     };
-    check("self/root", "path_outside_root");
-    check("self/cwd", "path_outside_root");
-    check("self/fd", "opened");
+    for text in ["proc/self/root/etc", "proc/self/cwd", "proc/self/maps", "proc/1/environ"] {
+        check(true, text, "protected");
+        check(false, text, "other_mount");
+    }
 }
 
 #[test]

@@ -216,3 +216,29 @@ fn what_cannot_be_read_is_counted() {
     let root = rustix::process::geteuid().is_root();
     assert_eq!(report.skipped.unreadable, usize::from(!root));
 }
+
+#[test]
+fn a_start_that_goes_during_the_walk_is_told() {
+    let base = tempfile::tempdir().unwrap();
+    let check = |start: &str, gone: &str| {
+        fs::create_dir_all(base.path().join("d/e")).unwrap();
+        fs::write(base.path().join("d/f"), "").unwrap();
+        let root = Root::open(base.path(), RootOptions::default()).unwrap();
+        let visitor = || {
+            |_: &Entry<'_>| {
+                let gone = base.path().join(gone);
+                fs::remove_file(&gone).or_else(|_| fs::remove_dir_all(&gone)).ok();
+                None::<()>
+            }
+        };
+        let start = root.parse(start).unwrap();
+        let options = Traverse { threads: Some(1), ..Traverse::default() };
+        let walked = options.run(&root, &start, visitor, |()| Flow::Continue);
+        walked.map(|_| ()).map_err(|error| (error.code(), error.effect().to_string()))
+    };
+    let lost = Err(("not_found", "not_started".to_owned()));
+    assert_eq!(check("d", "d"), lost);
+    assert_eq!(check("d/f", "d/f"), lost);
+    // What else vanishes is as if it had never been met.
+    assert_eq!(check("d", "d/e"), Ok(()));
+}

@@ -16,7 +16,7 @@ use crate::{
     environ::CALL_MARKER,
     output::{self, Ended, Reader},
     probe, proc_fs,
-    proc_fs::Process,
+    proc_fs::{FileId, Process},
     registry,
     report::{ExitReport, ExitStatus, OutputEnd, Survivor},
     spawn::{self, Birth, Born, Step, Stillborn, Ties, Waited},
@@ -37,12 +37,13 @@ pub(super) fn run(
     let (reading, writing) = pipe_with(PipeFlags::CLOEXEC).map_err(no_descriptor)?;
     // Only our end: a child must find an ordinary pipe that blocks when it is full.
     rustix::io::ioctl_fionbio(&reading, true).map_err(no_descriptor)?;
+    let output = proc_fs::file_id(&reading).map_err(no_descriptor)?;
     let null = dev_null()?;
     let number = registry::next_call();
     let streams = [&null, &writing, &writing];
     let born = bear(Some(scope), plan, number, streams, Ties::Thread)?;
     drop((writing, null));
-    let mut call = Call { scope, plan, number, born };
+    let mut call = Call { scope, plan, number, born, output };
     let mut reader = Reader::new(reading, plan.output_bytes_max, sink);
     let ended = call.follow(&mut reader, cancel);
     let (status, output_end, cpu) = call.finish(ended, &mut reader);
@@ -81,8 +82,7 @@ pub(super) fn bear(
         ties,
     };
     let entered = registry::enter(|| {
-        let ended = scope.is_some_and(|scope| scope.ended.load(Ordering::SeqCst));
-        if ended {
+        if scope.is_some_and(|scope| !scope.gives_birth()) {
             return Err(RunError::ScopeEnded);
         }
         let born = spawn::give_birth(&birth)?;
@@ -101,6 +101,8 @@ struct Call<'a> {
     plan: &'a Plan,
     number: u64,
     born: Born,
+    /// The pipe that it and its descendants write into.
+    output: FileId,
 }
 
 impl Call<'_> {
@@ -172,6 +174,11 @@ impl Call<'_> {
             tree::end(&mut || claim.living(), grace, &self.scope.clock, &mut tree::Idle);
             left = claim.living();
         }
+        // One without a trace may be of another call of the run, so that it is named and not ended here.
+        let orphans = self.scope.orphans();
+        let new = |orphan: &Process| left.iter().all(|process| process.pid != orphan.pid);
+        let orphans: Vec<Process> = orphans.into_iter().filter(new).collect();
+        left.extend(orphans);
         registry::sweep();
         self.scope.adopt(self.born.pid, &left);
         left
@@ -185,6 +192,7 @@ impl Call<'_> {
             groups: vec![self.born.pid],
             known: Vec::new(),
             since: self.scope.since,
+            output: Some(self.output),
         }
     }
 }

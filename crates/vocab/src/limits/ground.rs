@@ -62,6 +62,12 @@ limits! { GROUND:
     EDIT_PLACES_SHOWN_MAX: usize = 20, "lines",
         "line numbers told of a text that occurs too often; more help nobody",
         "workspace_local::the_places_of_an_ambiguous_text_are_listed_up_to_a_bound";
+    EDIT_UNASKED_BYTES_MAX: usize = 1 << 20, "bytes",
+        "what an edit looks at before it asks again whether it is still wanted; milliseconds of work",
+        "workspace_local::an_edit_that_nobody_waits_for_ends_within_its_work";
+    DIFF_LINES_MAX: usize = 500_000, "lines",
+        "lines between the first and the last difference that are compared; a comparison holds some hundred bytes for each",
+        "workspace_local::lines_far_from_a_difference_are_not_held_and_too_many_between_are_left_out";
     DIFF_TEXT_BYTES_MAX: usize = 256 * 1024, "bytes",
         "a patch kept with an outcome; a larger one is read from the file",
         "workspace_local::a_difference_that_is_too_large_is_left_out_and_said_so";
@@ -258,7 +264,7 @@ limits! { GROUND:
         "content of one write; more is an upload",
         "workspace_local::content_beyond_a_call_is_refused";
     EDIT_FILE_BYTES_MAX: u64 = 64 << 20, "bytes",
-        "a file that is edited; it is held in memory twice",
+        "a file that is edited; it is held in memory four times, with line ends alike and in normal form as well",
         "workspace_local::a_giant_file_is_not_edited";
     EDITS_MAX: usize = 1_000, "edits",
         "replacements of one call",

@@ -48,12 +48,35 @@ fn a_difference_that_is_too_large_is_left_out_and_said_so() {
     assert_eq!(compare(b"a", b"a", "f"), Written::default());
 }
 
+#[test]
+fn lines_far_from_a_difference_are_not_held_and_too_many_between_are_left_out() {
+    let check = |between: usize, omitted: bool| {
+        let far = "\n".repeat(DIFF_LINES_MAX);
+        let (before, after) = (format!("{far}a\n"), format!("{far}b\n"));
+        let between = "\n".repeat(between);
+        let (before, after) =
+            (format!("{before}{between}a{far}"), format!("{after}{between}b{far}"));
+        let written = compare(before.as_bytes(), after.as_bytes(), "f");
+        assert_eq!(written.omitted, omitted);
+        assert_eq!(written.first_changed_line, Some(DIFF_LINES_MAX as u64 + 1));
+        if !omitted {
+            let start = DIFF_LINES_MAX - 3;
+            assert!(written.patch.contains(&format!("@@ -{start},10 +{start},10 @@")));
+            assert!(written.display.contains(&format!("- {} a\n", DIFF_LINES_MAX + 1)));
+            assert!(written.display.ends_with("..."));
+        }
+    };
+    check(0, false);
+    check(DIFF_LINES_MAX - 1, true);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
     fn git_makes_the_same_of_a_patch(
         before in proptest::collection::vec("[ab]{0,2}(\r)?", 0..30),
         cut in 0_usize..30,
+        second in proptest::option::of(0_usize..30),
         new in proptest::collection::vec("[abc]{0,2}", 0..4),
         end in any::<bool>(),
         other_end in any::<bool>(),
@@ -66,8 +89,12 @@ proptest! {
             text
         };
         let mut after = before.clone();
+        // A second difference, so that lines that repeat can be taken for one another at either end.
+        if let Some(at) = second.filter(|at| *at < after.len()) {
+            after.remove(at);
+        }
         let at = cut.min(after.len());
-        after.splice(at..(at + 2).min(before.len()), new);
+        after.splice(at..(at + 2).min(after.len()), new);
         let (before, after) = (close(&before, end), close(&after, other_end));
         let written = compare(before.as_bytes(), after.as_bytes(), "f");
         prop_assert_eq!(written.patch.is_empty(), before == after);

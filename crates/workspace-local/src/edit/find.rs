@@ -1,10 +1,11 @@
 //! Finds texts in bytes exactly, line ends aside, and knows the line ends around a place.
 
-use std::ops::Range;
+use std::{cell::OnceCell, ops::Range};
 
 use memchr::memmem;
 use vocab::limits::EDIT_PLACES_SHOWN_MAX;
 
+use super::{EditError, fuzzy::Normal, watch::Watch};
 use crate::truncate;
 
 /// The content of a file, with what every search needs made once.
@@ -13,12 +14,22 @@ pub(super) struct Body<'a> {
     /// The content with line ends that are all alike.
     pub(super) lf: Vec<u8>,
     map: Map,
+    /// The content in normal form, made when a text is first looked for in it.
+    pub(super) normal: OnceCell<Normal>,
 }
 
 /// Leads from positions in text without carriage returns back to the source.
 pub(super) struct Map {
     /// Where line ends stand, in the text without returns, that had a return before them.
     with_return: Vec<usize>,
+}
+
+/// The places of a text. Only so many are kept as are told; a file may hold one per byte.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    pub(super) count: usize,
+    /// The first of them.
+    pub(super) kept: Vec<Range<usize>>,
 }
 
 /// A place that matched.
@@ -35,7 +46,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    fn exactly(span: Range<usize>) -> Self {
+    pub(super) fn exactly(span: Range<usize>) -> Self {
         Self { span, before: Vec::new(), after: Vec::new(), near: false }
     }
 }
@@ -64,7 +75,7 @@ pub(super) fn without_returns(source: &[u8]) -> (Vec<u8>, Map) {
 impl<'a> Body<'a> {
     pub(super) fn new(source: &'a [u8]) -> Self {
         let (lf, map) = without_returns(source);
-        Self { source, lf, map }
+        Self { source, lf, map, normal: OnceCell::new() }
     }
 
     /// Leads a range of the text without returns back to the source.
@@ -112,37 +123,94 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Finds every occurrence, overlapping ones too. A text that itself holds carriage returns at its
-/// line ends is looked for as it is first.
-pub(super) fn exact(body: &Body<'_>, old: &str) -> Vec<Found> {
+/// Finds the places of a text in the source, overlapping ones too. A text that itself holds carriage
+/// returns at its line ends is looked for as it is first.
+pub(super) fn exact(body: &Body<'_>, old: &str, watch: &Watch<'_>) -> Result<Places, EditError> {
     if old.contains("\r\n") {
-        let raw = occurrences(body.source, old.as_bytes());
-        if !raw.is_empty() {
-            return raw.into_iter().map(Found::exactly).collect();
+        let raw = places(body.source, old.as_bytes(), |_| true, watch)?;
+        if raw.count > 0 {
+            return Ok(raw);
         }
     }
     let old = old.replace("\r\n", "\n");
-    let all = occurrences(&body.lf, old.as_bytes());
-    all.into_iter().map(|lf| Found::exactly(body.span(lf))).collect()
+    let mut found = places(&body.lf, old.as_bytes(), |_| true, watch)?;
+    for place in &mut found.kept {
+        *place = body.span(place.clone());
+    }
+    Ok(found)
 }
 
-/// Finds all places of a text, overlapping ones too.
-pub(super) fn occurrences(hay: &[u8], needle: &[u8]) -> Vec<Range<usize>> {
-    let finder = memmem::Finder::new(needle);
-    let mut found = Vec::new();
-    let mut from = 0;
-    while let Some(at) = hay.get(from..).and_then(|rest| finder.find(rest)) {
-        found.push(from + at..from + at + needle.len());
-        from += at + 1;
+/// Finds the places of a text that `fits` takes, overlapping ones too. What was compared of an
+/// overlapping place is not compared again, so that the work grows with the bytes and not with the
+/// places.
+pub(super) fn places(
+    hay: &[u8],
+    needle: &[u8],
+    fits: impl Fn(&Range<usize>) -> bool,
+    watch: &Watch<'_>,
+) -> Result<Places, EditError> {
+    let mut found = Places::default();
+    watch.spend(hay.len())?;
+    let Some(first) = memmem::find(hay, needle) else { return Ok(found) };
+    let resume = resumptions(needle, watch)?;
+    let mut matched = 0;
+    let mut at = first;
+    while let Some(byte) = hay.get(at) {
+        if matched == 0 {
+            let ahead = memchr::memchr(needle[0], hay.get(at..).unwrap_or_default());
+            let Some(ahead) = ahead else { break };
+            at += ahead;
+            watch.spend(ahead + 1)?;
+            matched = 1;
+        } else if needle.get(matched) == Some(byte) {
+            watch.spend(1)?;
+            matched += 1;
+        } else {
+            watch.spend(1)?;
+            matched = resume_at(&resume, matched);
+            continue;
+        }
+        at += 1;
+        if matched == needle.len() {
+            let place = at - matched..at;
+            if fits(&place) {
+                found.count += 1;
+                if found.kept.len() < EDIT_PLACES_SHOWN_MAX {
+                    found.kept.push(place);
+                }
+            }
+            matched = resume_at(&resume, matched);
+        }
     }
-    found
+    Ok(found)
+}
+
+/// Returns how many bytes of a text still stand matched when the byte after `matched` ones differs.
+fn resume_at(resume: &[usize], matched: usize) -> usize {
+    matched.checked_sub(1).and_then(|last| resume.get(last)).copied().unwrap_or(0)
+}
+
+/// Returns for every beginning of a text how long the longest other beginning is that ends it.
+fn resumptions(needle: &[u8], watch: &Watch<'_>) -> Result<Vec<usize>, EditError> {
+    let mut resume = Vec::with_capacity(needle.len());
+    let mut matched = 0;
+    for (at, byte) in needle.iter().enumerate() {
+        while matched > 0 && needle.get(matched) != Some(byte) {
+            watch.spend(1)?;
+            matched = resume_at(&resume, matched);
+        }
+        watch.spend(1)?;
+        matched += usize::from(at > 0 && needle.get(matched) == Some(byte));
+        resume.push(matched);
+    }
+    Ok(resume)
 }
 
 /// Writes the line numbers of places for people.
-pub(super) fn line_list(body: &Body<'_>, found: &[Found]) -> String {
-    let shown = found.iter().take(EDIT_PLACES_SHOWN_MAX);
-    let lines: Vec<String> = shown.map(|one| body.line_of(one.span.start).to_string()).collect();
-    let more = if found.len() > EDIT_PLACES_SHOWN_MAX { ", …" } else { "" };
+pub(super) fn line_list(body: &Body<'_>, found: &Places) -> String {
+    let lines: Vec<String> =
+        found.kept.iter().map(|place| body.line_of(place.start).to_string()).collect();
+    let more = if found.count > found.kept.len() { ", …" } else { "" };
     format!("{}{more}", lines.join(", "))
 }
 

@@ -91,11 +91,15 @@ pub(super) fn run(mut job: Job) -> Ended {
     let before = content(&place)?;
     let edits = edits(&job.arguments);
     let name = path.to_string();
-    let (edited, written) = preview(&before, &edits, &name).map_err(|error| {
-        let mut failure = Failure::from(error);
-        failure.message = format!("{name}: {}", failure.message);
-        failure
-    })?;
+    let (edited, written) =
+        preview(&before, &edits, &name, &|| job.stop.alive()).map_err(|error| {
+            if error == EditError::Stopped {
+                return job.stop.failure(Effect::NotStarted);
+            }
+            let mut failure = Failure::from(error);
+            failure.message = format!("{name}: {}", failure.message);
+            failure
+        })?;
     job.stop.check()?;
     let old: [u8; 32] = Sha256::digest(&before).into();
     let options = PublishOptions { replace: Replace::Content(old), ..PublishOptions::default() };
@@ -122,13 +126,18 @@ pub(super) fn run(mut job: Job) -> Ended {
 /// Computes what edits make of a content, and how that differs. Writes nothing.
 ///
 /// # Errors
-/// When an edit cannot be placed, two overlap, or nothing would change.
+/// When an edit cannot be placed, two overlap, nothing would change, or `alive`, asked between pieces
+/// of work, says no.
 pub fn preview(
     content: &[u8],
     edits: &[Edit],
     name: &str,
+    alive: &dyn Fn() -> bool,
 ) -> Result<(Edited, diff::Written), EditError> {
-    let edited = edit::apply(content, edits)?;
+    let edited = edit::apply(content, edits, alive)?;
+    if !alive() {
+        return Err(EditError::Stopped);
+    }
     let written = diff::compare(content, &edited.bytes, name);
     Ok((edited, written))
 }

@@ -2,12 +2,13 @@
 
 use std::io::Read;
 
-use confine::{OpenFile, PublishOptions};
+use confine::{OpenFile, Place, PublishOptions, lane::Guard};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use vocab::{
     limits::WRITE_BYTES_MAX,
     outcome::{Effect, Failure, Outcome},
+    path::WorkspacePath,
     schema::{Property, Schema},
     tool::{Execution, Reach, ToolSpec},
 };
@@ -15,7 +16,7 @@ use vocab::{
 use super::{Ended, Job, arguments};
 use crate::{
     hash,
-    lanes::{self, Entered, Parents},
+    lanes::{self, Parents},
     stop::Stop,
     truncate,
 };
@@ -53,12 +54,15 @@ pub(super) fn run(mut job: Job) -> Ended {
     let path = arguments::text(&job.arguments, "path");
     let registered = lanes::register(&job.site, path, Parents::Made, (turn, &job.stop))?;
     let entered = registered.enter(&job.site, &job.stop)?;
-    let made = entered.made_parents();
-    written(entered, content, &job.stop).map_err(|failure| Entered::effect_of(made, failure))
+    entered.act(|place, path, guard| written(place, path, guard, (content, &job.stop)))
 }
 
-fn written(entered: Entered, content: &[u8], stop: &Stop) -> Ended {
-    let Entered { place, path, guard, .. } = entered;
+fn written(
+    place: Place,
+    path: &WorkspacePath,
+    guard: Guard,
+    (content, stop): (&[u8], &Stop),
+) -> Ended {
     let before = match place.existing() {
         Some(_) => Some(hash_of(place.open()?, stop)?),
         None => None,

@@ -110,6 +110,42 @@ fn a_descendant_without_a_trace_ends_with_the_last_scope() {
     assert_gone(pid);
 }
 
+/// Each a process of its own, as nextest makes it: no other test gives birth here.
+#[test]
+fn a_child_that_got_away_without_a_trace_is_named() {
+    let check = |script: &str| {
+        let scope = scope();
+        let (report, _) = run_in(&scope, bash(script));
+        // It may be seen before it has become its program.
+        let named = report.survivors.iter().filter(|left| left.command.ends_with("sleep 7101"));
+        assert_eq!((named.count(), report.survivors.len()), (1, 1), "{script}");
+        let pid = report.survivors[0].pid;
+        assert_alive(pid);
+        // A later call does not name it anew, and the end of the run does end it.
+        let (report, _) = run_in(&scope, bash("true"));
+        assert_eq!(report.survivors, vec![], "{script}");
+        assert!(scope.end(PATIENCE).iter().any(|killed| killed.pid == pid), "{script}");
+        assert_gone(pid);
+    };
+    check("env -i setsid -f sleep 7101");
+    check("env -i setsid -f sleep 7101 >/dev/null 2>&1");
+    check("unset STEAD_RUN STEAD_CALL; (setsid sleep 7101 &)");
+    check("unset STEAD_RUN STEAD_CALL; (setsid sleep 7101 >/dev/null 2>&1 &)");
+}
+
+#[test]
+fn of_several_runs_only_the_one_whose_output_it_holds_names_a_child_without_a_trace() {
+    let (one, other) = (scope(), scope());
+    run_in(&other, bash("true"));
+    let (report, _) = run_in(&one, bash("env -i setsid -f sleep 7102"));
+    assert_eq!(report.survivors.len(), 1);
+    // Without the output nobody can tell whose it is.
+    let (report, _) = run_in(&one, bash("env -i setsid -f sleep 7103 >/dev/null 2>&1"));
+    assert_eq!(report.survivors, vec![]);
+    other.end(Duration::ZERO);
+    assert!(one.end(Duration::ZERO).iter().any(|killed| killed.command.ends_with("sleep 7103")));
+}
+
 #[test]
 fn dropping_a_scope_kills_what_is_in_it() {
     let scope = scope();

@@ -75,6 +75,6 @@ async fn a_giant_file_is_not_edited() {
 #[test]
 fn a_preview_writes_nothing() {
     let edits = [crate::edit::Edit { old: "a".into(), new: "b".into() }];
-    let (edited, written) = crate::preview(b"a\n", &edits, "f").unwrap();
+    let (edited, written) = crate::preview(b"a\n", &edits, "f", &|| true).unwrap();
     assert_eq!((edited.bytes.as_slice(), written.first_changed_line), (&b"b\n"[..], Some(1)));
 }

@@ -1,5 +1,7 @@
 //! The `grep` tool over real files.
 
+#![expect(clippy::disallowed_methods, reason = "removes the root")]
+
 use crate::bench::{Bench, details};
 use serde_json::json;
 use vocab::limits::{
@@ -121,4 +123,16 @@ async fn grep_says_what_it_passed_over() {
         bench.text("grep", json!({"pattern": "needle", "path": "build/a"})).await,
         "a:1: needle"
     );
+}
+
+#[tokio::test]
+async fn a_start_that_is_gone_is_an_outcome_and_no_empty_answer() {
+    let bench = Bench::new();
+    bench.file("a", "x");
+    std::fs::remove_dir_all(bench.root()).unwrap();
+    for (tool, arguments) in
+        [("ls", json!({})), ("find", json!({"pattern": "*"})), ("grep", json!({"pattern": "x"}))]
+    {
+        bench.refused_before(tool, arguments, "not_found").await;
+    }
 }
