@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{self, Seek, Write},
+    io::{self, Read as _, Seek, Write},
     panic::PanicHookInfo,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -24,6 +24,8 @@ struct State {
     path: PathBuf,
     file: File,
     size: u64,
+    /// Whether the file ends in the middle of a record.
+    cut: bool,
 }
 
 impl Log {
@@ -31,7 +33,13 @@ impl Log {
     pub(crate) fn open(path: PathBuf) -> io::Result<Self> {
         let mut file = state_file::open_or_create(&path)?;
         let size = file.seek(io::SeekFrom::End(0))?;
-        Ok(Self(Arc::new(Mutex::new(State { path, file, size }))))
+        let mut last = [b'\n'];
+        if 0 < size {
+            file.seek(io::SeekFrom::Start(size - 1))?;
+            file.read_exact(&mut last)?;
+        }
+        let cut = last != [b'\n'];
+        Ok(Self(Arc::new(Mutex::new(State { path, file, size, cut }))))
     }
 
     /// Makes it the target of all log lines of this process, and of what is told of its panics.
@@ -75,6 +83,25 @@ fn tell_panic(panic: &PanicHookInfo<'_>) {
     tracing::error!(place, thread = thread.name(), "a panic");
 }
 
+/// Writes one record whole. After one that a full disk cut, the next begins on a line of its own.
+fn put(file: &mut impl Write, record: &[u8], size: &mut u64, cut: &mut bool) -> io::Result<()> {
+    let end: &[u8] = if *cut { b"\n" } else { b"" };
+    for mut rest in [end, record] {
+        while !rest.is_empty() {
+            let n = match file.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            *cut = rest[n - 1] != b'\n';
+            *size += u64::try_from(n).unwrap_or(0);
+            rest = &rest[n..];
+        }
+    }
+    Ok(())
+}
+
 impl Write for &Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,10 +110,11 @@ impl Write for &Log {
             state_file::set_aside(&path, &path.with_extension("log.1"))?;
             state.file = state_file::open_or_create(&path)?;
             state.size = 0;
+            state.cut = false;
         }
-        let n = state.file.write(bytes)?;
-        state.size += u64::try_from(n).unwrap_or(0);
-        Ok(n)
+        let State { file, size, cut, .. } = &mut *state;
+        put(file, bytes, size, cut)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -142,12 +170,56 @@ mod tests {
         assert_eq!(size(&path.with_extension("err.1")), Some(ERRORS_FILE_BYTES_MAX + 1));
     }
 
+    /// A disk with so much room.
+    struct Disk(Vec<u8>, usize);
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let n = bytes.len().min(self.1 - self.0.len()).min(3);
+            self.0.extend_from_slice(&bytes[..n]);
+            if n == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(n) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_record_after_a_cut_one_begins_on_a_line_of_its_own() {
+        for (room, text) in [
+            (6, "one\ntw\nfour\n"),
+            (4, "one\nfour\n"),
+            (8, "one\ntwo\nfour\n"),
+            (7, "one\ntwo\nfour\n"),
+        ] {
+            let (mut disk, mut size, mut cut) = (Disk(Vec::new(), room), 0, false);
+            put(&mut disk, b"one\n", &mut size, &mut cut).unwrap();
+            for record in [&b"two\n"[..], b"three\n"] {
+                put(&mut disk, record, &mut size, &mut cut).ok();
+            }
+            disk.1 = 100;
+            put(&mut disk, b"four\n", &mut size, &mut cut).unwrap();
+            assert_eq!(String::from_utf8(disk.0).unwrap(), text);
+            assert_eq!(size, u64::try_from(text.len()).unwrap());
+        }
+        // What the last daemon left cut is seen by the next one.
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("daemon.log");
+        state_file::publish(&path, b"ha").unwrap();
+        (&Log::open(path.clone()).unwrap()).write_all(b"one\n").unwrap();
+        (&Log::open(path.clone()).unwrap()).write_all(b"two\n").unwrap();
+        let bytes = state_file::read(&path, LOG_FILE_BYTES_MAX).unwrap().unwrap();
+        assert_eq!(bytes, b"ha\none\ntwo\n");
+    }
+
     #[test]
     fn a_full_log_is_set_aside_once() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("daemon.log");
         let log = Log::open(path.clone()).unwrap();
-        let line = vec![b'x'; 1 << 20];
+        let mut line = vec![b'x'; 1 << 20];
+        line[(1 << 20) - 1] = b'\n';
         for _ in 0..=2 * (LOG_FILE_BYTES_MAX >> 20) {
             (&log).write_all(&line).unwrap();
         }
