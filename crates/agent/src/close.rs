@@ -52,7 +52,10 @@ pub(crate) fn close_with(
     let mut entry = Entry { durability: Durability::Power, ..tail };
     let mut parts = transcript.parts().to_vec();
     put(&mut parts, &entry.parts);
-    let end = bounded(end);
+    let end = bounded(match end {
+        RunEnd::Failed { failure } => RunEnd::Failed { failure: of_run(&parts, failure) },
+        end => end,
+    });
     let mut ordinal = next_ordinal(&parts);
     for (idx, part) in parts.iter_mut().enumerate() {
         let Some(chunk) = close_part((idx, &mut *part), &end, ordinal) else { continue };
@@ -79,6 +82,18 @@ pub(crate) fn close_with(
     entry.facts.push(RunFact::RunEnded { run: transcript.run.id.clone(), end });
     entry.state = Some(state);
     entry
+}
+
+/// Returns the failure of a run with these parts: it tells no less than what the run's calls did, since
+/// whoever reads it decides whether to try the whole run again.
+pub(crate) fn of_run(parts: &[Part], failure: Failure) -> Failure {
+    let done = parts.iter().filter_map(|part| match part {
+        Part::Call { state: CallState::Ended { outcome, .. }, .. } => Some(outcome.effect()),
+        Part::Call { state: CallState::Started, .. } => Some(Effect::Indeterminate),
+        _ => None,
+    });
+    let effect = done.fold(failure.effect, Effect::max);
+    Failure { effect, ..failure }
 }
 
 /// Closes one part; returns what to tell of it, or none when it was not open.

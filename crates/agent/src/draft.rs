@@ -13,7 +13,9 @@ use serde_json::Value;
 use tokio::time::Instant;
 use vocab::{
     ids::CallId,
-    limits::{ANSWER_BYTES_MAX, CALL_NAME_BYTES_MAX, TEXT_STORE_BYTES, TEXT_STORE_MS},
+    limits::{
+        ANSWER_BYTES_MAX, CALL_NAME_BYTES_MAX, TEXT_STORE_BYTES, TEXT_STORE_MS, TEXT_STORE_RATE_MAX,
+    },
     live::Chunk,
     message::{CallState, Part, Usage},
 };
@@ -44,6 +46,8 @@ pub(crate) struct Draft {
     usage: Usage,
     bytes: usize,
     bytes_unsaved: usize,
+    /// What is stored of the open part. All of it is written again with every piece that is added.
+    open_stored: usize,
     unsaved_since: Option<Instant>,
     part_ended: bool,
 }
@@ -64,6 +68,7 @@ impl Draft {
             usage: Usage::default(),
             bytes: 0,
             bytes_unsaved: 0,
+            open_stored: 0,
             unsaved_since: None,
             part_ended: false,
         }
@@ -89,14 +94,17 @@ impl Draft {
         self.part_ended
     }
 
-    /// Tells whether so much text is unsaved that it must not wait.
+    /// Tells whether so much text is unsaved that it must not wait. The step grows with the part, so that
+    /// all its writes together are a few times its length and not the square of it.
     pub(crate) fn full(&self) -> bool {
-        self.bytes_unsaved >= TEXT_STORE_BYTES
+        self.bytes_unsaved >= TEXT_STORE_BYTES.max(self.open_stored / 4)
     }
 
     /// Returns when unsaved text has waited long enough.
     pub(crate) fn due(&self) -> Option<Instant> {
-        self.unsaved_since.map(|since| since + Duration::from_millis(TEXT_STORE_MS))
+        let writes_ms = self.open_stored.saturating_mul(1_000) / TEXT_STORE_RATE_MAX;
+        let wait_ms = TEXT_STORE_MS.max(u64::try_from(writes_ms).unwrap_or(u64::MAX));
+        self.unsaved_since.map(|since| since + Duration::from_millis(wait_ms))
     }
 
     /// Takes a piece of the answer and returns what to tell of it. Terminal pieces are not for it.
@@ -123,7 +131,7 @@ impl Draft {
                 Some(Pulse::Chunk(chunk))
             }
             Delta::Usage(usage) => {
-                self.usage = usage;
+                self.usage = usage.bounded();
                 None
             }
             Delta::Done(_) | Delta::Failed(_) => None,
@@ -150,11 +158,14 @@ impl Draft {
             .skip(self.stored)
             .map(|(idx, part)| (self.base + idx, part.clone()))
             .collect();
-        let open = matches!(
-            self.parts.last(),
-            Some(Part::Text { done: false, .. } | Part::Reasoning { done: false, .. })
-        );
-        self.stored = self.parts.len() - usize::from(open);
+        let open = match self.parts.last() {
+            Some(Part::Text { text, done: false } | Part::Reasoning { text, done: false, .. }) => {
+                Some(text.len())
+            }
+            _ => None,
+        };
+        self.stored = self.parts.len() - usize::from(open.is_some());
+        self.open_stored = open.unwrap_or(0);
         self.bytes_unsaved = 0;
         self.unsaved_since = None;
         self.part_ended = false;

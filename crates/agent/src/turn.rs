@@ -23,7 +23,7 @@ use crate::{
     ahead::Begun,
     answer,
     calls::{self, changed},
-    close::{LastNote, close_with},
+    close::{self, LastNote, close_with},
     journal::{Durability, Entry},
     model::Called,
     next::{Rules, Step, next},
@@ -105,6 +105,7 @@ pub fn drive(work: Loop) -> BoxFuture<'static, RunState> {
         match AssertUnwindSafe(work.turn()).catch_unwind().await {
             Ok(Ok(state)) => return state,
             Ok(Err(failure)) => {
+                let failure = close::of_run(work.pen.transcript().parts(), failure);
                 tracing::error!(code = failure.code, effect = %failure.effect, "a run stopped");
                 work.end_left_running().await;
                 return RunState::Ended(RunEnd::Failed { failure });
@@ -118,7 +119,10 @@ pub fn drive(work: Loop) -> BoxFuture<'static, RunState> {
         let closed = AssertUnwindSafe(work.end(Entry::default(), end.clone())).catch_unwind().await;
         match closed {
             Ok(Ok(())) => work.pen.transcript().run.state.clone(),
-            Ok(Err(failure)) => RunState::Ended(RunEnd::Failed { failure }),
+            Ok(Err(failure)) => {
+                let failure = close::of_run(work.pen.transcript().parts(), failure);
+                RunState::Ended(RunEnd::Failed { failure })
+            }
             Err(_) => RunState::Ended(end),
         }
     };

@@ -19,7 +19,7 @@ use api::{
     daemon::{Hello, Registration, Status, Welcome},
     routes::{Endpoint, PROTOCOL},
 };
-use daemon::paths::Paths;
+use daemon::{paths::Paths, single};
 use stdx::state_file;
 use tokio::sync::oneshot;
 use vocab::{
@@ -50,7 +50,7 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
     let Ok(registration) = serde_json::from_slice::<Registration>(&bytes) else {
         return Ok(Found::Nobody);
     };
-    let client = Client::new(Address::Socket(registration.socket.clone().into()));
+    let client = Client::new(address(paths, &registration)?);
     let hello = Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
     let asked = client.json::<_, Welcome>(Endpoint::Handshake, Target::default(), Some(&hello));
     // A daemon answers in a moment; what listens and stays silent must not hold up every client.
@@ -80,6 +80,20 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
             format!("what answers at {} is no stead daemon: {text}", registration.socket),
         )
         .with_hint(format!("stop it, or remove {}", paths.registration().display()))),
+    }
+}
+
+/// Returns where a registered daemon is reached: at its socket, and where that was removed while it
+/// lives, at its port. The credential is shown only to the process that holds the lock of our state.
+fn address(paths: &Paths, registration: &Registration) -> Result<Address, Failure> {
+    let socket = PathBuf::from(&registration.socket);
+    let gone = !socket.try_exists().unwrap_or(true);
+    match registration.url.strip_prefix("http://") {
+        Some(host) if gone && single::is_daemon(paths, registration.pid) => {
+            let credential = single::credential(paths).map_err(|error| refused(&error))?;
+            Ok(Address::Tcp { host: host.to_owned(), credential })
+        }
+        _ => Ok(Address::Socket(socket)),
     }
 }
 
@@ -261,7 +275,11 @@ fn wait_ready(mut child: Child, patience: Patience) -> Result<(), Failure> {
     }
     match said {
         Ok(Ok(line)) if line.trim() == "ready" => Ok(()),
-        Ok(Ok(line)) => Err(not_ready(line.trim())),
+        Ok(Ok(line)) => match serde_json::from_str::<Failure>(&line) {
+            Ok(failure) if failure.hint.is_some() => Err(failure),
+            Ok(failure) => Err(not_ready(&failure.message)),
+            Err(_) => Err(not_ready(line.trim())),
+        },
         Ok(Err(error)) => Err(not_ready(&error.to_string())),
         Err(RecvTimeoutError::Disconnected) => Err(not_ready("it ended before it was ready")),
         Err(RecvTimeoutError::Timeout) if checks => Err(still_checking(patience.checked)),
@@ -292,6 +310,9 @@ fn not_ready(why: &str) -> Failure {
 }
 
 fn with_log(paths: &Paths, failure: Failure) -> Failure {
+    if failure.hint.is_some() {
+        return failure;
+    }
     failure.with_hint(format!("see {} and {}", paths.log().display(), paths.errors().display()))
 }
 

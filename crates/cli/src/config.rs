@@ -8,6 +8,8 @@ use serde::Deserialize;
 use stdx::state_file;
 use vocab::{limits::STATE_FILE_BYTES_MAX, outcome::Failure};
 
+use crate::role::debug;
+
 /// The file as it stands.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,11 +125,14 @@ pub(crate) fn load(paths: &Paths) -> Result<Config, Failure> {
 /// Reads a text as the file `name`.
 fn parse(name: &str, text: &str) -> Result<Config, Failure> {
     toml::from_str(text).map_err(|error| {
-        let line = error
-            .span()
-            .map_or(0, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
+        let before = error.span().map(|span| text.get(..span.start).unwrap_or_default());
+        let line = before.map_or(0, |before| before.matches('\n').count() + 1);
         let message = error.message();
-        let failure = Failure::not_started("config_invalid", format!("{name}:{line}: {message}"));
+        let key = before.and_then(key_before).map_or_else(String::new, |key| format!("{key}: "));
+        // A value that is of the wrong type may be a secret all the same.
+        let shown = debug::without_values(message);
+        let failure =
+            Failure::not_started("config_invalid", format!("{name}:{line}: {key}{shown}"));
         // Whoever writes one wants to be held back by it, so it is not passed over.
         if message.starts_with("unknown field `profiles`") {
             return failure.with_hint(NO_PROFILES);
@@ -137,6 +142,14 @@ fn parse(name: &str, text: &str) -> Result<Config, Failure> {
             None => failure,
         }
     })
+}
+
+/// Returns the key of the value that begins where this text ends.
+fn key_before(text: &str) -> Option<&str> {
+    let before = text.lines().last()?.trim_end().strip_suffix('=')?.trim_end();
+    let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let key = before.rsplit(|c| !part(c)).next()?;
+    (!key.is_empty()).then_some(key)
 }
 
 /// Reads the unknown key and the known ones out of the parser's words: "unknown field `x`, expected …".

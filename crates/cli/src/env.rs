@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
 
 use api::secret::Key;
-use daemon::paths::Paths;
+use daemon::paths::{Paths, SOCKET_NAME};
 use vocab::outcome::Failure;
 
 /// Returns a variable that is set and not empty.
@@ -41,6 +41,9 @@ pub(crate) fn cwd() -> Result<PathBuf, Failure> {
     })
 }
 
+/// The state root below a user's home where nothing else is said.
+const USUAL_STATE: &str = ".local/state/stead";
+
 /// Returns where Stead's files are.
 ///
 /// # Errors
@@ -55,18 +58,27 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
     let below_home = |rest: &str| home.as_ref().map(|home| home.join(rest));
     let state = path("STEAD_HOME")
         .or_else(|| path("XDG_STATE_HOME").map(|dir| dir.join("stead")))
-        .or_else(|| below_home(".local/state/stead"))
+        .or_else(|| below_home(USUAL_STATE))
         .ok_or_else(|| missing("STEAD_HOME"))?;
     let config = path("STEAD_CONFIG")
         .or_else(|| path("XDG_CONFIG_HOME").map(|dir| dir.join("stead/config.toml")))
         .or_else(|| below_home(".config/stead/config.toml"))
         .ok_or_else(|| missing("STEAD_CONFIG"))?;
     let uid = rustix::process::geteuid().as_raw();
-    let runtime = path("STEAD_RUNTIME_DIR")
+    let own_runtime = path("STEAD_RUNTIME_DIR");
+    let is_shared = own_runtime.is_none();
+    let runtime = own_runtime
         .or_else(|| path("XDG_RUNTIME_DIR").map(|dir| dir.join("stead")))
         .unwrap_or_else(|| PathBuf::from(format!("/tmp/stead-{uid}")));
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    Ok(Paths { home: absolute(state), runtime: absolute(runtime), config: absolute(config) })
+    let (state, usual) = (absolute(state), below_home(USUAL_STATE).map(absolute));
+    // The runtime directory is one for all state roots of a user, unless it was chosen for this one.
+    let socket_name = if is_shared && usual.as_ref() != Some(&state) {
+        Paths::shared_socket_name(&state)
+    } else {
+        SOCKET_NAME.to_owned()
+    };
+    Ok(Paths { home: state, runtime: absolute(runtime), socket_name, config: absolute(config) })
 }
 
 /// Returns the keys that the environment holds for the named variables, by provider.

@@ -36,7 +36,8 @@ pub(crate) fn code_of(code: &str) -> u8 {
         | "daemon_start_failed"
         | "daemon_checking"
         | "protocol_mismatch"
-        | "foreign_process" => UNREACHABLE,
+        | "foreign_process"
+        | "socket_in_use" => UNREACHABLE,
         "interrupted" => INTERRUPTED,
         _ => FAILED,
     }
@@ -48,11 +49,16 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         .downcast_ref::<Failure>()
         .cloned()
         .unwrap_or_else(|| Failure::new("failed", Effect::Indeterminate, format!("{error:#}")));
-    // A message may quote what a model, a file or an argument said.
+    crate::print::err(&words(&failure));
+    ExitCode::from(code_of(&failure.code))
+}
+
+fn words(failure: &Failure) -> String {
+    // A message may quote what a model, a file or an argument said, and a script names its own codes.
     let message = clean(&failure.message);
     let mut text = format!("stead: {message}\n");
     if failure.code != "failed" {
-        text = format!("stead: {message} ({})\n", failure.code);
+        text = format!("stead: {message} ({})\n", clean(&failure.code));
     }
     if failure.effect == Effect::Indeterminate && failure.code != "failed" {
         text.push_str("  note: nobody can tell whether something changed\n");
@@ -62,13 +68,21 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
             text.push_str(&format!("  hint: {line}\n"));
         }
     }
-    crate::print::err(&text);
-    ExitCode::from(code_of(&failure.code))
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_foreign_in_a_failure_reaches_the_terminal_raw() {
+        let raw = "\u{1b}]0;x\u{7}\u{1b}[2Jword\u{9b}31m";
+        let failure = Failure::new(raw, Effect::Indeterminate, raw).with_hint(raw);
+        let told = words(&failure);
+        assert_eq!(told.matches("word").count(), 3, "{told:?}");
+        assert!(told.chars().all(|c| c == '\n' || !c.is_control()), "{told:?}");
+    }
 
     #[test]
     fn where_no_daemon_answers_the_code_says_so() {
@@ -78,6 +92,7 @@ mod tests {
             "daemon_checking",
             "protocol_mismatch",
             "foreign_process",
+            "socket_in_use",
         ] {
             assert_eq!(code_of(code), UNREACHABLE, "{code}");
         }

@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{self, Seek, Write},
+    io::{self, Read as _, Seek, Write},
     panic::PanicHookInfo,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -24,6 +24,8 @@ struct State {
     path: PathBuf,
     file: File,
     size: u64,
+    /// Whether the file ends in the middle of a record.
+    cut: bool,
 }
 
 impl Log {
@@ -31,7 +33,13 @@ impl Log {
     pub(crate) fn open(path: PathBuf) -> io::Result<Self> {
         let mut file = state_file::open_or_create(&path)?;
         let size = file.seek(io::SeekFrom::End(0))?;
-        Ok(Self(Arc::new(Mutex::new(State { path, file, size }))))
+        let mut last = [b'\n'];
+        if 0 < size {
+            file.seek(io::SeekFrom::Start(size - 1))?;
+            file.read_exact(&mut last)?;
+        }
+        let cut = last != [b'\n'];
+        Ok(Self(Arc::new(Mutex::new(State { path, file, size, cut }))))
     }
 
     /// Makes it the target of all log lines of this process, and of what is told of its panics.
@@ -75,6 +83,25 @@ fn tell_panic(panic: &PanicHookInfo<'_>) {
     tracing::error!(place, thread = thread.name(), "a panic");
 }
 
+/// Writes one record whole. After one that a full disk cut, the next begins on a line of its own.
+fn put(file: &mut impl Write, record: &[u8], size: &mut u64, cut: &mut bool) -> io::Result<()> {
+    let end: &[u8] = if *cut { b"\n" } else { b"" };
+    for mut rest in [end, record] {
+        while !rest.is_empty() {
+            let n = match file.write(rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            *cut = rest[n - 1] != b'\n';
+            *size += u64::try_from(n).unwrap_or(0);
+            rest = &rest[n..];
+        }
+    }
+    Ok(())
+}
+
 impl Write for &Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,10 +110,11 @@ impl Write for &Log {
             state_file::set_aside(&path, &path.with_extension("log.1"))?;
             state.file = state_file::open_or_create(&path)?;
             state.size = 0;
+            state.cut = false;
         }
-        let n = state.file.write(bytes)?;
-        state.size += u64::try_from(n).unwrap_or(0);
-        Ok(n)
+        let State { file, size, cut, .. } = &mut *state;
+        put(file, bytes, size, cut)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -102,57 +130,4 @@ impl<'a> MakeWriter<'a> for Log {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_is_told_by_its_place_and_with_its_ids() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("daemon.log");
-        let subscriber = Log::open(path.clone()).unwrap().subscriber(LevelFilter::ERROR);
-        let _guard = tracing::subscriber::set_default(subscriber);
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(tell_panic));
-        let span = tracing::error_span!("call", session = "s1", run = "r1", call = "c1");
-        let fell = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            span.in_scope(|| panic!("PAYLOAD"))
-        }));
-        std::panic::set_hook(before);
-        assert!(fell.is_err());
-        let text = String::from_utf8(state_file::read(&path, LOG_FILE_BYTES_MAX).unwrap().unwrap())
-            .unwrap();
-        let line: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert!(line["place"].as_str().is_some_and(|place| place.contains("log.rs:")), "{line}");
-        assert_eq!(line["span"]["call"], "c1");
-        assert_eq!(line["span"]["run"], "r1");
-        assert!(!text.contains("PAYLOAD"), "{text}");
-    }
-
-    #[test]
-    fn standard_error_is_set_aside_once_it_is_over_its_bound() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("daemon.err");
-        let chunk = vec![b'x'; usize::try_from(ERRORS_FILE_BYTES_MAX).unwrap()];
-        let size = |path: &Path| state_file::size(path).unwrap();
-        errors(&path).unwrap().write_all(&chunk).unwrap();
-        errors(&path).unwrap().write_all(b"y").unwrap();
-        assert_eq!(size(&path), Some(ERRORS_FILE_BYTES_MAX + 1));
-        errors(&path).unwrap().write_all(b"z").unwrap();
-        assert_eq!(size(&path), Some(1));
-        assert_eq!(size(&path.with_extension("err.1")), Some(ERRORS_FILE_BYTES_MAX + 1));
-    }
-
-    #[test]
-    fn a_full_log_is_set_aside_once() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("daemon.log");
-        let log = Log::open(path.clone()).unwrap();
-        let line = vec![b'x'; 1 << 20];
-        for _ in 0..=2 * (LOG_FILE_BYTES_MAX >> 20) {
-            (&log).write_all(&line).unwrap();
-        }
-        let size = |path: PathBuf| state_file::size(&path).unwrap();
-        assert_eq!(size(path.clone()), Some(1 << 20));
-        assert_eq!(size(path.with_extension("log.1")), Some(LOG_FILE_BYTES_MAX));
-    }
-}
+mod tests;

@@ -183,6 +183,10 @@ fn named(config: &Config, text: &str) -> Result<ModelRef, Failure> {
     match having.as_slice() {
         [provider] => Ok(ModelRef { provider: (*provider).clone(), model: text.to_owned() }),
         [] => match text.split_once('/') {
+            Some((provider, model)) if provider.is_empty() || model.is_empty() => {
+                Err(Failure::not_started("model_unknown", format!("{text:?} is half a name"))
+                    .with_hint("name it as PROVIDER/MODEL; stead models lists what there is"))
+            }
             Some((provider, _)) => Err(unknown_provider(config, provider)),
             None => Err(Failure::not_started(
                 "model_unknown",
@@ -329,4 +333,25 @@ fn no_model(config: &Config) -> Failure {
          or set default_model in the configuration (stead providers shows where it is),\n\
          or see it work without any: stead demo",
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_name_is_no_unknown_provider() {
+        let config = Config::default();
+        for (text, code) in [
+            ("local/", "model_unknown"),
+            ("/qwen3", "model_unknown"),
+            ("/", "model_unknown"),
+            ("qwen3", "model_unknown"),
+            ("nobody/qwen3", "provider_unknown"),
+        ] {
+            let failure = named(&config, text).unwrap_err();
+            assert_eq!(failure.code, code, "{text}");
+            assert!(failure.message.contains(text) || code == "provider_unknown", "{failure}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 mod completions;
 pub(crate) mod daemon;
-mod debug;
+pub(crate) mod debug;
 mod demo;
 mod models;
 mod run;

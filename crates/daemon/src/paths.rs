@@ -2,9 +2,11 @@
 
 use std::{
     io,
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
 
+use sha2::{Digest as _, Sha256};
 use stdx::state_file;
 use vocab::limits::SOCKET_PATH_BYTES_MAX;
 
@@ -15,11 +17,24 @@ pub struct Paths {
     pub home: PathBuf,
     /// Sockets.
     pub runtime: PathBuf,
+    /// The name of the daemon's socket there: other state roots may share the directory.
+    pub socket_name: String,
     /// The configuration file; it may be missing.
     pub config: PathBuf,
 }
 
+/// The name of the socket where nobody else's can be.
+pub const SOCKET_NAME: &str = "daemon.sock";
+
 impl Paths {
+    /// Returns the name that the socket of a state root has in a directory that it shares with others.
+    #[must_use]
+    pub fn shared_socket_name(home: &Path) -> String {
+        let hash = Sha256::digest(home.as_os_str().as_bytes());
+        let short: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        format!("daemon-{short}.sock")
+    }
+
     /// Makes the directories, or checks those that are there.
     ///
     /// # Errors
@@ -96,7 +111,7 @@ impl Paths {
     /// Returns the daemon's socket.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
-        self.runtime.join("daemon.sock")
+        self.runtime.join(&self.socket_name)
     }
 
     /// Returns what no tool may reach, wherever its workspace lies: the configuration's directory too
@@ -107,5 +122,21 @@ impl Paths {
             self.config.parent().filter(|dir| dir.file_name().is_some_and(|name| name == "stead"));
         let config = own.map_or_else(|| self.config.clone(), Path::to_path_buf);
         vec![self.home.clone(), self.runtime.clone(), config]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn state_roots_that_share_a_directory_have_sockets_of_their_own() {
+        let name = |home: &str| Paths::shared_socket_name(Path::new(home));
+        assert_eq!(name("/a/stead"), name("/a/stead"));
+        assert_ne!(name("/a/stead"), name("/b/stead"));
+        assert_ne!(name("/a/stead"), SOCKET_NAME);
+        // The usual directories leave room for it, also for the longest user id.
+        let dir = format!("/run/user/{}/stead", u32::MAX);
+        assert!(dir.len() + 1 + name("/a").len() <= SOCKET_PATH_BYTES_MAX / 2);
     }
 }

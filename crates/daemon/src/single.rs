@@ -54,9 +54,14 @@ impl Claim {
     /// When it cannot be removed.
     pub fn withdraw(&self) -> io::Result<()> {
         state_file::remove(&self.paths.registration())?;
-        state_file::remove(&self.paths.socket())?;
         Ok(())
     }
+}
+
+/// Tells whether the process `pid` is the daemon of this state root: whether it holds the lock.
+#[must_use]
+pub fn is_daemon(paths: &Paths, pid: u32) -> bool {
+    Lock::is_held_by(&paths.lock(), pid)
 }
 
 /// Reads the credential, making it first if it is missing.
@@ -87,15 +92,18 @@ mod tests {
         let paths = Paths {
             home: dir.path().join("home"),
             runtime: dir.path().join("run"),
+            socket_name: crate::paths::SOCKET_NAME.to_owned(),
             config: dir.path().join("config.toml"),
         };
         let first = Claim::take(&paths).unwrap().unwrap();
         assert!(Claim::take(&paths).unwrap().is_none());
+        assert!(is_daemon(&paths, std::process::id()) && !is_daemon(&paths, 1));
         first.publish(b"{}").unwrap();
         let one = credential(&paths).unwrap();
         assert!(credential(&paths).unwrap().matches(one.expose().as_bytes()));
         first.withdraw().unwrap();
         drop(first);
+        assert!(!is_daemon(&paths, std::process::id()));
         assert!(Claim::take(&paths).unwrap().is_some());
     }
 
@@ -104,7 +112,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let below = |name: &str| dir.path().join(name);
         let (home, runtime, config) = (below("home"), below("run"), below("config.toml"));
-        let paths = Paths { home, runtime, config };
+        let socket_name = crate::paths::SOCKET_NAME.to_owned();
+        let paths = Paths { home, runtime, socket_name, config };
         paths.prepare().unwrap();
         let (secrets, unsealer) = crate::secrets::open(paths.secrets());
         let most = usize::try_from(STATE_FILE_BYTES_MAX).unwrap();

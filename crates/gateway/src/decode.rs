@@ -91,7 +91,7 @@ impl Text {
 }
 
 /// Checks short texts that are about to be stored or looked up: none is longer than its kind may be, a
-/// key is not empty, and none holds a NUL, since no file and nothing else of ours is named so.
+/// path is absolute, a key is not empty, and none holds a NUL, since no file and nothing else of ours is named so.
 ///
 /// # Errors
 /// With the first that is wrong; its field is named, and the text is not repeated.
@@ -107,6 +107,9 @@ pub(crate) fn texts<'a>(
         let bytes_max = kind.bytes_max();
         if text.len() > bytes_max {
             return wrong(format!("{field} has {} bytes, and at most {bytes_max}", text.len()));
+        }
+        if kind == Text::Path && !std::path::Path::new(text).is_absolute() {
+            return wrong(format!("{field} must be an absolute path"));
         }
         if kind == Text::Key && text.is_empty() {
             return wrong(format!("{field} is empty"));

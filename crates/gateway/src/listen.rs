@@ -15,7 +15,7 @@ use std::{
 
 use stdx::state_file;
 use tokio::{
-    net::{TcpListener, UnixListener},
+    net::{TcpListener, UnixListener, UnixStream},
     sync::Semaphore,
     task::{JoinHandle, JoinSet},
 };
@@ -38,8 +38,8 @@ const ACCEPT_PAUSE_MS: (u64, u64) = (10, 1_000);
 /// Where to listen.
 #[derive(Debug, Clone)]
 pub struct Doors {
-    /// The Unix socket's path; its directory is made if it is missing, and checked otherwise. Whoever
-    /// opens the doors holds the lock of the state, so a socket found there is a leftover.
+    /// The Unix socket's path; its directory is made if it is missing, and checked otherwise. A
+    /// socket found there at which nobody listens is a leftover and is replaced.
     pub socket: PathBuf,
     /// The port on 127.0.0.1; 0 takes a free one.
     pub port: u16,
@@ -54,6 +54,9 @@ pub enum ListenError {
     /// Something that is no socket lies there.
     #[error("{0:?} is in the way and is not a socket")]
     InTheWay(PathBuf),
+    /// Somebody listens there: the lock of our state says nothing of the daemons of others.
+    #[error("another process listens at the socket {0:?}")]
+    InUse(PathBuf),
     /// The Unix socket cannot be made.
     #[error("cannot listen on the socket {path:?}")]
     Socket {
@@ -81,6 +84,7 @@ impl ListenError {
         match self {
             Self::PathTooLong(_) => "socket_path_too_long",
             Self::InTheWay(_) => "socket_path_taken",
+            Self::InUse(_) => "socket_in_use",
             Self::Socket { .. } => "socket_unavailable",
             Self::Port { .. } => "port_unavailable",
         }
@@ -136,7 +140,7 @@ impl Server {
         bounds: Bounds,
         shutdown: Shutdown,
     ) -> Result<Self, ListenError> {
-        let unix = bind_socket(&doors.socket)?;
+        let unix = bind_socket(&doors.socket).await?;
         let named = |source| ListenError::Socket { path: doors.socket.clone(), source };
         let meta = fs::symlink_metadata(&doors.socket).map_err(named)?;
         let port = |source| ListenError::Port { port: doors.port, source };
@@ -194,7 +198,7 @@ impl Server {
     }
 }
 
-fn bind_socket(path: &Path) -> Result<UnixListener, ListenError> {
+async fn bind_socket(path: &Path) -> Result<UnixListener, ListenError> {
     let named = |source| ListenError::Socket { path: path.to_owned(), source };
     if path.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
         return Err(ListenError::PathTooLong(path.to_owned()));
@@ -203,9 +207,15 @@ fn bind_socket(path: &Path) -> Result<UnixListener, ListenError> {
         state_file::ensure_dir(parent).map_err(named)?;
     }
     match fs::symlink_metadata(path) {
-        Ok(meta) if meta.file_type().is_socket() => {
-            state_file::remove(path).map_err(named)?;
-        }
+        Ok(meta) if meta.file_type().is_socket() => match UnixStream::connect(path).await {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                state_file::remove(path).map_err(named)?;
+            }
+            // It went meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // Also one whose queue is full: somebody listens there and is busy.
+            Ok(_) | Err(_) => return Err(ListenError::InUse(path.to_owned())),
+        },
         Ok(_) => return Err(ListenError::InTheWay(path.to_owned())),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(named(error)),

@@ -20,6 +20,14 @@ use vocab::{
 
 use crate::live::Live;
 
+const IN_FLIGHT: &str = "run_in_flight";
+
+/// Says that a session's slot is taken.
+pub(crate) fn in_flight(session: &SessionId) -> Failure {
+    Failure::not_started(IN_FLIGHT, format!("a run works on {session}"))
+        .with_hint("wait for it, or stop it first")
+}
+
 /// The registry of live runs.
 #[derive(Debug, Clone, Default)]
 pub struct Runs(Arc<Registry>);
@@ -64,6 +72,15 @@ impl LiveRun {
     }
 }
 
+/// What somebody who means to end a session's work finds.
+#[derive(Debug)]
+pub enum Claim {
+    /// A run works.
+    Live(LiveRun),
+    /// None does, and none starts while this is held.
+    Free(Reservation),
+}
+
 /// The sole right to work on a session. Dropping it gives the right back.
 #[derive(Debug)]
 pub struct Reservation {
@@ -96,8 +113,7 @@ impl Runs {
             return Err(Failure::not_started("draining", "the daemon is stopping"));
         }
         if slots.taken.contains_key(session) {
-            return Err(Failure::not_started("run_in_flight", format!("a run works on {session}"))
-                .with_hint("wait for it, or stop it first"));
+            return Err(in_flight(session));
         }
         slots.taken.insert(session.clone(), Slot::Reserved);
         Ok(Reservation { runs: self.clone(), session: session.clone(), over: None })
@@ -114,6 +130,25 @@ impl Runs {
                 Some(Slot::Reserved) => {}
             }
             changed.await;
+        }
+    }
+
+    /// Finds the live run of a session or takes its slot, once nobody is about to start or change it any
+    /// more. Never neither: a run that started in between would go on unseen.
+    ///
+    /// # Errors
+    /// When no run works on it and the daemon drains.
+    pub async fn claim(&self, session: &SessionId) -> Result<Claim, Failure> {
+        loop {
+            if let Some(run) = self.settled(session).await {
+                return Ok(Claim::Live(run));
+            }
+            match self.reserve(session) {
+                Ok(reservation) => return Ok(Claim::Free(reservation)),
+                // Somebody was quicker; look again.
+                Err(failure) if failure.code == IN_FLIGHT => {}
+                Err(failure) => return Err(failure),
+            }
         }
     }
 

@@ -11,7 +11,12 @@ use vocab::{
     outcome::Failure,
 };
 
-use crate::sessions::Sessions;
+use crate::{
+    runs::{self, Claim, LiveRun},
+    sessions::Sessions,
+};
+
+const LIMIT: Duration = Duration::from_millis(ABORT_WAIT_MS_MAX);
 
 impl Sessions {
     /// Stops the live or parked run of a session and waits for its last fact. None there: nothing to do.
@@ -19,18 +24,22 @@ impl Sessions {
     /// # Errors
     /// When there is no such session, or a parked run's end cannot be stored.
     pub async fn abort(&self, _caller: &Caller, session: &SessionId) -> Result<(), Failure> {
-        let limit = Duration::from_millis(ABORT_WAIT_MS_MAX);
-        if let Some(run) = self.runs.settled(session).await {
-            run.cancel.cancel();
-            // A run that does not end in time was told to; its end comes as a fact.
-            let over = tokio::time::timeout(limit, run.over()).await.is_ok();
-            let parked = matches!(run.pen.transcript().run.state, RunState::Parked { .. });
-            if !over || !parked {
-                return Ok(());
+        loop {
+            match self.runs.claim(session).await? {
+                Claim::Live(run) => match stop_live(&run).await {
+                    // It parked before it heard; somebody may even have set it to work again.
+                    Some(RunState::Parked { .. }) => {}
+                    // One that does not end in time was told to; its end comes as a fact.
+                    Some(_) | None => return Ok(()),
+                },
+                Claim::Free(_reservation) => return self.stop_parked(session).await,
             }
         }
+    }
+
+    /// Ends a session's run that waits. The caller holds the session's slot.
+    async fn stop_parked(&self, session: &SessionId) -> Result<(), Failure> {
         self.row(session).await?;
-        let _reservation = self.runs.reserve(session)?;
         let stored = self.store.transcript(session).await?;
         let Some(run @ Run { state: RunState::Parked { .. }, .. }) = stored.run else {
             return Ok(());
@@ -38,7 +47,7 @@ impl Sessions {
         let run_id = run.id.clone();
         // What its calls left running ends with it, as it does with a run that works.
         if let Ok(lease) = self.open(stored.session.place.cwd.as_deref()).await {
-            let ended = tokio::time::timeout(limit, lease.workspace().end_run(&run_id)).await;
+            let ended = tokio::time::timeout(LIMIT, lease.workspace().end_run(&run_id)).await;
             let left = ended.map_or(0, |left| left.len());
             tracing::info!(%session, run = %run_id, left, "a parked run was stopped");
         }
@@ -64,14 +73,29 @@ impl Sessions {
     pub async fn delete(&self, caller: &Caller, session: &SessionId) -> Result<(), Failure> {
         caller.person()?;
         self.row(session).await?;
-        self.abort(caller, session).await?;
-        let _reservation = self.runs.reserve(session)?;
+        let _reservation = loop {
+            match self.runs.claim(session).await? {
+                Claim::Live(run) => {
+                    stop_live(&run).await.ok_or_else(|| runs::in_flight(session))?;
+                }
+                Claim::Free(reservation) => break reservation,
+            }
+        };
+        self.stop_parked(session).await?;
         let tombstone = self.store.delete_session(session).await?;
         self.hub.tell(vec![tombstone]);
         // After the tombstone, which a kill in between leaves behind for the next sweep to go by.
         self.remove_scratch(session).await;
         Ok(())
     }
+}
+
+/// Tells a run to stop and waits for its last fact. Returns how it stood then; none for one that did not
+/// end in time.
+async fn stop_live(run: &LiveRun) -> Option<RunState> {
+    run.cancel.cancel();
+    tokio::time::timeout(LIMIT, run.over()).await.ok()?;
+    Some(run.pen.transcript().run.state.clone())
 }
 
 #[cfg(test)]

@@ -1,6 +1,13 @@
 //! A kernel lock on a stable file. It ends with the process that holds it, however that ends.
 
-use std::{fs::File, io, path::Path};
+#![expect(clippy::disallowed_methods, reason = "reads /proc, which holds no user's file")]
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::MetadataExt as _,
+    path::Path,
+};
 
 use crate::state_file;
 
@@ -30,6 +37,23 @@ impl Lock {
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
             Err(std::fs::TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    /// Tells whether a process holds the lock, as far as the kernel lists it; nothing is taken for it.
+    ///
+    /// The device is not compared: some file systems show another one there than to who looks.
+    #[must_use]
+    pub fn is_held_by(path: &Path, pid: u32) -> bool {
+        let Ok(meta) = fs::symlink_metadata(path) else { return false };
+        let (pid, inode) = (pid.to_string(), format!(":{}", meta.ino()));
+        let held = fs::read_to_string("/proc/locks").unwrap_or_default();
+        // "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF"; one that waits has "->" after its number.
+        held.lines().any(|line| {
+            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+            fields.get(1) == Some(&"FLOCK")
+                && fields.get(4) == Some(&pid.as_str())
+                && fields.get(5).is_some_and(|file| file.ends_with(&inode))
+        })
     }
 }
 

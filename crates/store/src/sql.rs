@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use vocab::{
     fact::Event,
     ids::SessionId,
+    limits::TOKENS_MAX,
     message::{Mode, ModelRef, Role, Run, Usage},
 };
 
@@ -106,6 +107,8 @@ pub(crate) fn role(text: &str) -> Result<Role, StoreError> {
 /// Reads [`SESSION_COLUMNS`].
 pub(crate) fn session_row(row: &Row<'_>) -> Result<SessionRow, StoreError> {
     let number = |idx: usize| -> Result<u64, StoreError> { Ok(count(row.get(idx)?)) };
+    // A sum may come from a time without the bound.
+    let tokens = |idx: usize| -> Result<u64, StoreError> { Ok(number(idx)?.min(TOKENS_MAX)) };
     let run: Option<String> = row.get(11)?;
     let phase: Option<String> = row.get(12)?;
     let run = match (run, phase) {
@@ -130,11 +133,11 @@ pub(crate) fn session_row(row: &Row<'_>) -> Result<SessionRow, StoreError> {
         messages: number(10)?,
         run,
         usage: Usage {
-            input: number(13)?,
-            output: number(14)?,
-            reasoning: number(15)?,
-            cache_read: number(16)?,
-            cache_write: number(17)?,
+            input: tokens(13)?,
+            output: tokens(14)?,
+            reasoning: tokens(15)?,
+            cache_read: tokens(16)?,
+            cache_write: tokens(17)?,
         },
     })
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::{
     ids::{BlockId, CallId, MessageId, RunId},
+    limits::TOKENS_MAX,
     outcome::Outcome,
 };
 
@@ -70,6 +71,26 @@ impl Usage {
             }
         }
         total
+    }
+
+    /// Returns this count with no bucket above [`TOKENS_MAX`]: a vendor may tell any number.
+    #[must_use]
+    pub fn bounded(self) -> Self {
+        Self {
+            input: self.input.min(TOKENS_MAX),
+            output: self.output.min(TOKENS_MAX),
+            reasoning: self.reasoning.min(TOKENS_MAX),
+            cache_read: self.cache_read.min(TOKENS_MAX),
+            cache_write: self.cache_write.min(TOKENS_MAX),
+        }
+    }
+
+    /// Returns all tokens; reasoning is part of the output.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        [self.output, self.cache_read, self.cache_write]
+            .into_iter()
+            .fold(self.input, u64::saturating_add)
     }
 
     /// Adds another count to this one; vendors tell numbers that no sum holds.

@@ -9,8 +9,8 @@ use vocab::{
         ABORT_WAIT_MS, ANSWER_BYTES_MAX, END_RUN_WAIT_MS, RETRY_ATTEMPTS_MAX, RETRY_WAIT_MS_BASE,
         RETRY_WAIT_MS_MAX, RUN_FAILURE_BYTES_MAX,
     },
-    message::{Mode, RunEnd, RunState, StopReason},
-    outcome::Failure,
+    message::{CallState, Mode, Part, RunEnd, RunState, StopReason},
+    outcome::{Effect, Failure},
 };
 
 use super::{rig::*, words};
@@ -248,7 +248,21 @@ async fn a_journal_that_refuses_stops_the_run_at_once() {
     for at in 0..whole.journal.entries().len() {
         let rig = Rig::new(story());
         rig.journal.fail_at(at);
-        assert_eq!(words::state(&rig.drive().await), "failed(stale_epoch)");
+        let state = rig.drive().await;
+        assert_eq!(words::state(&state), "failed(stale_epoch)");
+        let RunState::Ended(RunEnd::Failed { failure }) = state else { panic!("{state:?}") };
+        // What is told of the run is told of its calls too.
+        let calls = rig.pen.transcript();
+        let calls = calls.parts().iter().filter_map(|part| match part {
+            Part::Call { state, .. } => Some(state.clone()),
+            _ => None,
+        });
+        let told = calls.fold(Effect::NotStarted, |told, call| match call {
+            CallState::Started => Effect::Indeterminate,
+            CallState::Ended { outcome, .. } => told.max(outcome.effect()),
+            CallState::Requested | CallState::Blocked | CallState::Approved => told,
+        });
+        assert_eq!(failure.effect, told, "at {at}");
         assert_eq!(rig.journal.entries().len(), at);
         let ran = rig.tools.seen.lock().unwrap().calls.len();
         // A call's beginning is stored before its effect.

@@ -2,7 +2,10 @@
 
 use provider::delta::Delta;
 use serde_json::json;
-use vocab::{limits::STEPS_MAX, message::StopReason};
+use vocab::{
+    limits::{STEPS_MAX, TEXT_STORE_MS, TEXT_STORE_RATE_MAX, TOKENS_MAX},
+    message::{Part, StopReason, Usage},
+};
 
 use super::rig::*;
 
@@ -160,6 +163,53 @@ async fn text_is_stored_at_intervals_of_time_and_size() {
             "+P finished ! run_ended > step_end, finish",
         ]
     );
+}
+
+/// Returns how many bytes of words were stored for an answer of these pieces.
+async fn words_stored(pieces: impl IntoIterator<Item = Say>) -> usize {
+    let mut said = vec![Say::Delta(Delta::TextStart)];
+    said.extend(pieces);
+    said.push(Say::Delta(Delta::TextEnd));
+    said.extend(turn([stop(StopReason::Stop)]));
+    let rig = Rig::new([said]);
+    rig.journal.leave_unchecked();
+    rig.drive().await;
+    let entries = rig.journal.entries();
+    let parts = entries.iter().flat_map(|entry| &entry.parts);
+    parts.map(|(_, part)| if let Part::Text { text, .. } = part { text.len() } else { 0 }).sum()
+}
+
+#[tokio::test(start_paused = true)]
+async fn storing_a_growing_answer_writes_a_few_times_its_length() {
+    let piece = "x".repeat(4 * 1024);
+    for n_pieces in [16, 64, 256, 1024] {
+        let pieces = (0..n_pieces).map(|_| Say::Delta(Delta::Text(piece.clone())));
+        let written = words_stored(pieces).await;
+        assert!(written <= 7 * n_pieces * piece.len(), "{written} of {n_pieces} pieces");
+    }
+    // One that grows slowly: at most so much a second, besides its beginning and its end.
+    let large = "x".repeat(TEXT_STORE_RATE_MAX);
+    let mut written = Vec::new();
+    for n_pieces in [0, 40] {
+        let mut said: Vec<_> = (0..4).map(|_| Say::Delta(Delta::Text(large.clone()))).collect();
+        for _ in 0..n_pieces {
+            said.extend([Say::Delta(Delta::Text("x".to_owned())), Say::Wait(TEXT_STORE_MS)]);
+        }
+        written.push(words_stored(said).await);
+    }
+    assert!(written[1] - written[0] <= 41 * TEXT_STORE_RATE_MAX, "{written:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_vendor_counts_is_bounded() {
+    let absurd = Usage { input: u64::MAX, output: 1, ..Usage::default() };
+    let ends = vec![Delta::Usage(absurd), Delta::Done(StopReason::Stop)];
+    let said = turn([text("x"), ends]);
+    let rig = Rig::new([said]);
+    rig.journal.leave_unchecked();
+    rig.drive().await;
+    let used = Usage::of(rig.pen.transcript().parts());
+    assert_eq!((used.input, used.output), (TOKENS_MAX, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -38,6 +38,8 @@ fn a_daemon_that_never_gets_ready_is_reported() {
     check(HANGS, patience, Err(("daemon_start_failed", "not ready within")));
     let patience = Patience { ready: LONG, checked: LONG };
     check("echo no room", patience, Err(("daemon_start_failed", "no room")));
+    let told = r#"echo '{"code":"c","effect":"not_started","message":"m","hint":"h"}'"#;
+    check(told, patience, Err(("c", "m")));
     check("exit 1", patience, Err(("daemon_start_failed", "ended before it was ready")));
     check("echo ready", patience, Ok(()));
 }
@@ -64,7 +66,12 @@ fn a_daemon_that_checks_its_database_is_waited_for_and_left_alive() {
 fn paths() -> (tempfile::TempDir, Paths) {
     let dir = tempfile::tempdir().unwrap();
     let below = |name: &str| dir.path().join(name);
-    let paths = Paths { home: below("home"), runtime: below("run"), config: below("config.toml") };
+    let paths = Paths {
+        home: below("home"),
+        runtime: below("run"),
+        socket_name: daemon::paths::SOCKET_NAME.to_owned(),
+        config: below("config.toml"),
+    };
     paths.prepare().unwrap();
     (dir, paths)
 }

@@ -21,7 +21,11 @@ fn an_unknown_key_names_the_nearest_known_one_with_its_line() {
         ":3:",
         Some("did you mean \"base_url\"?"),
     );
-    check("[run]\nsteps_max = \"many\"\n", ":2: invalid type", None);
+    check(
+        "[run]\nsteps_max = \"many\"\n",
+        ":2: steps_max: invalid type: string, expected u32",
+        None,
+    );
     check("x = [\n", "config.toml:", None);
 }
 
@@ -54,4 +58,39 @@ fn the_file_that_the_readme_shows_is_accepted() {
     let config = parse("config.toml", text).unwrap();
     assert_eq!(config.providers["local"].models[0].context_window, Some(32768));
     assert_eq!(config.places()[0].name, "site");
+}
+
+#[test]
+fn no_value_is_repeated_by_the_words_about_it() {
+    for value in [
+        "\"Token SEKRET\"",
+        "\"a, expected SEKRET\"",
+        "\"`SEKRET\"",
+        "'SEKRET'",
+        "\"\"\"\nSEKRET\n\"\"\"",
+        "SEKRET",
+        "\"SEKRET",
+        "[\"SEKRET\"]",
+        "7357",
+        "73.57",
+        "1979-05-27T07:32:00Z",
+    ] {
+        for before in [
+            "[providers.a]\napi = \"x\"\nheaders = ",
+            "[providers.a]\napi = \"x\"\nmodels = ",
+            "[workspaces]\na = ",
+            "providers = ",
+            "[run]\nenv = ",
+        ] {
+            let text = format!("{before}{value}\n");
+            let Err(failure) = parse("config.toml", &text) else { continue };
+            let told = format!("{failure:?}");
+            for part in ["SEKRET", "7357", "73.57", "1979"] {
+                assert!(!told.contains(part), "{text}: {told}");
+            }
+            assert!(told.contains("config.toml:"), "{told}");
+        }
+    }
+    let headers = "[providers.a]\napi = \"x\"\nheaders = \"SEKRET\"\n";
+    check(headers, "config.toml:3: headers: invalid type: string, expected a map", None);
 }

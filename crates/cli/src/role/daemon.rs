@@ -7,7 +7,12 @@ mod tail;
 
 use std::process::ExitCode;
 
-use api::{agent::Done, client::Target, daemon::StopRequest, routes::Endpoint};
+use api::{
+    agent::Done,
+    client::{ClientError, Target},
+    daemon::StopRequest,
+    routes::Endpoint,
+};
 
 use crate::{args::Daemon, client, env, exit, print};
 
@@ -44,10 +49,13 @@ pub(crate) fn run(command: &Daemon) -> anyhow::Result<ExitCode> {
             };
             let ended = status::watch_end(registration.pid);
             let body = StopRequest { keep_jobs: *keep_jobs };
-            client
-                .json::<_, Done>(Endpoint::DaemonStop, Target::default(), Some(&body))
-                .await
-                .map_err(vocab::outcome::Failure::from)?;
+            let asked =
+                client.json::<_, Done>(Endpoint::DaemonStop, Target::default(), Some(&body));
+            match asked.await {
+                // It ends already, because somebody else stopped it; its end is waited for all the same.
+                Ok(_) | Err(ClientError::Unreachable(_) | ClientError::Broken(_)) => {}
+                Err(error) => return Err(vocab::outcome::Failure::from(error).into()),
+            }
             ended.await?;
             print::err("stead: the daemon has stopped\n");
             Ok(ExitCode::from(exit::OK))

@@ -20,7 +20,7 @@ use vocab::{limits::STATE_FILE_BYTES_MAX, outcome::Failure};
 
 use crate::{args::Debug, client, env, print};
 
-pub(crate) use redact::without_credentials;
+pub(crate) use redact::{without_credentials, without_values};
 
 /// Lines of each log that go into the file.
 const LOG_LINES: usize = 200;

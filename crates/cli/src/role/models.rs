@@ -295,7 +295,12 @@ mod tests {
     fn a_vendor_without_a_key_says_so_and_the_demonstration_needs_none() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        let paths = Paths { home: at("home"), runtime: at("run"), config: at("config.toml") };
+        let paths = Paths {
+            home: at("home"),
+            runtime: at("run"),
+            socket_name: daemon::paths::SOCKET_NAME.to_owned(),
+            config: at("config.toml"),
+        };
         let rows = known_rows(&paths, &Config::default()).unwrap();
         let demo = rows.last().unwrap();
         assert_eq!((demo.name.as_str(), demo.key, demo.source), ("demo", "not_needed", "built_in"));

@@ -1,6 +1,9 @@
 //! `stead secrets`: keys go in by a hidden prompt or a pipe, never by an argument, and never come out.
 
-use std::{io, process::ExitCode};
+use std::{
+    io::{self, Read as _},
+    process::ExitCode,
+};
 
 use api::{
     agent::Done,
@@ -70,7 +73,13 @@ fn read_key(provider: &str) -> Result<Secret, Failure> {
         }
         line
     } else {
-        line_of(io::stdin().lock())?
+        let mut stdin = io::stdin().lock();
+        let line = line_of(&mut stdin)?;
+        if more_follows(&mut stdin) {
+            drop(Secret::new(line));
+            return Err(no_key("more than one line was given"));
+        }
+        line
     };
     key(line)
 }
@@ -112,8 +121,25 @@ fn key(line: String) -> Result<Secret, Failure> {
     } else {
         return Ok(secret);
     };
-    Err(Failure::not_started("usage", problem)
-        .with_hint("paste it at the prompt, or pipe it: stead secrets set NAME < file"))
+    Err(no_key(problem))
+}
+
+fn no_key(problem: &str) -> Failure {
+    Failure::not_started("usage", problem)
+        .with_hint("paste it at the prompt, or pipe it: stead secrets set NAME < file")
+}
+
+/// Tells whether anything but white space comes before the end. So much of that is no key's file.
+fn more_follows(reader: impl io::Read) -> bool {
+    let limit = u64::try_from(SECRET_BYTES_MAX).unwrap_or(u64::MAX);
+    let mut n_bytes = 0;
+    for byte in reader.take(limit).bytes() {
+        n_bytes += 1;
+        if !byte.is_ok_and(|byte| byte.is_ascii_whitespace()) {
+            return true;
+        }
+    }
+    limit <= n_bytes
 }
 
 /// A terminal that does not show what is typed, as long as this lives.
@@ -163,6 +189,11 @@ mod tests {
         ] {
             assert_eq!(line_of(typed).unwrap(), line);
         }
+        for (rest, follows) in [("", false), ("\r\n \n", false), ("\nsecond\n", true), (" x", true)]
+        {
+            assert_eq!(more_follows(rest.as_bytes()), follows, "{rest:?}");
+        }
+        assert!(more_follows(io::repeat(b'\n')));
         assert!(line_of(&b"\xff\n"[..]).is_err());
         assert_eq!(
             line_of(io::BufReader::new(io::repeat(b'x'))).unwrap().len(),

@@ -88,6 +88,63 @@ fn what_a_dead_daemon_left_does_not_keep_the_next_one_from_starting() {
     assert!(home.run(&["daemon", "start"]).status.success());
 }
 
+/// Two state roots with one runtime directory: neither takes the other's socket.
+#[test]
+fn a_living_daemons_socket_is_never_taken() {
+    let (first, second) = (home(), home());
+    let told = |home: &Home, name: &str, value: &Path| {
+        let mut command = home.command(&["daemon", "start", "--json"]);
+        command.env_remove("STEAD_RUNTIME_DIR").env(name, value);
+        finish(command)
+    };
+    let shared = first.runtime();
+    assert!(told(&first, "STEAD_RUNTIME_DIR", &shared).status.success());
+    let before = registration(&first);
+    let end = told(&second, "STEAD_RUNTIME_DIR", &shared);
+    let said = String::from_utf8_lossy(&end.stderr);
+    assert_eq!(end.status.code(), Some(5), "{said}");
+    for part in ["socket_in_use", "daemon.sock", "STEAD_RUNTIME_DIR"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(first.run(&["daemon", "status"]).status.success());
+    assert_eq!(registration(&first), before);
+    // A directory that all of a user's share: each has a name there.
+    let end = told(&second, "XDG_RUNTIME_DIR", &shared);
+    assert!(end.status.success(), "{end:?}");
+    let ours = registration(&second).socket;
+    assert!(ours.starts_with(&format!("{}/stead/daemon-", shared.display())), "{ours}");
+    assert!(first.run(&["daemon", "stop"]).status.success());
+    assert!(second.run(&["daemon", "stop"]).status.success());
+    assert!(!Path::new(&ours).exists());
+}
+
+#[test]
+fn a_daemon_whose_socket_was_removed_is_still_reached() {
+    let home = home();
+    assert!(home.run(&["daemon", "start"]).status.success());
+    let daemon = registration(&home);
+    fs::remove_file(&daemon.socket).unwrap();
+    for args in [&["daemon", "status"][..], &["sessions", "list"], &["daemon", "stop"]] {
+        let end = home.run(args);
+        assert!(end.status.success(), "{args:?}: {end:?}");
+        assert!(daemons(&home).len() <= 1);
+    }
+    assert!(daemons(&home).is_empty());
+}
+
+#[test]
+fn whoever_stops_a_daemon_that_ends_finds_it_stopped() {
+    let home = home();
+    assert!(home.run(&["daemon", "start"]).status.success());
+    let stop = || home.command(&["daemon", "stop"]).stderr(Stdio::piped()).spawn().unwrap();
+    let all: Vec<Child> = (0..6).map(|_| stop()).collect();
+    for one in all {
+        let end = one.wait_with_output().unwrap();
+        assert!(end.status.success(), "{end:?}");
+    }
+    assert!(daemons(&home).is_empty());
+}
+
 #[tokio::test]
 async fn the_credential_opens_the_port_and_nothing_else_does() {
     let home = home();

@@ -63,7 +63,9 @@ fn daemon(tenants: Vec<Arc<dyn Tenant>>) -> (tempfile::TempDir, Daemon) {
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path().join("home");
     stdx::state_file::ensure_dir(&home).unwrap();
-    let paths = Paths { runtime: home.clone(), config: home.join("config.toml"), home };
+    let socket_name = crate::paths::SOCKET_NAME.to_owned();
+    let config = home.join("config.toml");
+    let paths = Paths { runtime: home.clone(), socket_name, config, home };
     let clock = Clock::manual(Timestamp::from_millis(1));
     let (store, _) = Store::open(&Options::new(paths.database(), clock.clone())).unwrap();
     let parts = Parts {

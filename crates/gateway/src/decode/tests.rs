@@ -111,11 +111,15 @@ fn texts_of_a_body_are_bounded_by_their_kind() {
         (Text::Reason, limits::ANSWER_REASON_BYTES_MAX),
         (Text::Key, limits::IDEMPOTENCY_KEY_BYTES_MAX),
     ] {
-        assert_eq!(refused(kind, &"x".repeat(bytes_max)), None, "{kind:?}");
-        assert_eq!(refused(kind, &"x".repeat(bytes_max + 1)), wrong, "{kind:?}");
-        assert_eq!(refused(kind, "a\0b"), wrong, "{kind:?}");
-        assert_eq!(refused(kind, "").is_some(), kind == Text::Key, "{kind:?}");
+        assert_eq!(refused(kind, &"/".repeat(bytes_max)), None, "{kind:?}");
+        assert_eq!(refused(kind, &"/".repeat(bytes_max + 1)), wrong, "{kind:?}");
+        assert_eq!(refused(kind, "/a\0b"), wrong, "{kind:?}");
+        let must_be = matches!(kind, Text::Key | Text::Path);
+        assert_eq!(refused(kind, "").is_some(), must_be, "{kind:?}");
         assert!(texts([("a.b", kind, None)]).is_ok());
+    }
+    for relative in ["a/b", ".", "~/a", " /a"] {
+        assert_eq!(refused(Text::Path, relative), wrong, "{relative}");
     }
 }
 

@@ -361,8 +361,16 @@ async fn the_socket_is_private_and_a_leftover_is_replaced() {
     let mode = |path: &Path| fs::symlink_metadata(path).unwrap().mode() & 0o777;
     assert_eq!(mode(house.socket()), 0o600);
     assert_eq!(mode(house.socket().parent().unwrap()), 0o700);
-    // A successor takes the name over; the predecessor's drain leaves it alone.
-    let successor = bind_socket(house.socket()).unwrap();
+    // A living one's is not taken. Once its file is gone, a successor has the name, and the
+    // predecessor's drain leaves it alone.
+    let before = fs::symlink_metadata(house.socket()).unwrap().ino();
+    assert_eq!(bind_socket(house.socket()).await.unwrap_err().code(), "socket_in_use");
+    assert_eq!(fs::symlink_metadata(house.socket()).unwrap().ino(), before);
+    house.unix().await;
+    fs::remove_file(house.socket()).unwrap();
+    drop(bind_socket(house.socket()).await.unwrap());
+    assert!(house.socket().exists(), "it is a leftover now");
+    let successor = bind_socket(house.socket()).await.unwrap();
     let socket = house.socket().to_owned();
     let House { server, dir } = house;
     server.drain(Duration::from_secs(3_600)).await;
@@ -370,14 +378,14 @@ async fn the_socket_is_private_and_a_leftover_is_replaced() {
     drop(successor);
     let file = dir.path().join("run/file");
     fs::write(&file, "precious").unwrap();
-    assert_eq!(bind_socket(&file).unwrap_err().code(), "socket_path_taken");
+    assert_eq!(bind_socket(&file).await.unwrap_err().code(), "socket_path_taken");
     assert_eq!(fs::read(&file).unwrap(), b"precious");
     let long = dir.path().join("x".repeat(SOCKET_PATH_BYTES_MAX));
-    assert_eq!(bind_socket(&long).unwrap_err().code(), "socket_path_too_long");
+    assert_eq!(bind_socket(&long).await.unwrap_err().code(), "socket_path_too_long");
     let open = dir.path().join("open");
     fs::create_dir(&open).unwrap();
     fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(bind_socket(&open.join("s")).unwrap_err().code(), "socket_unavailable");
+    assert_eq!(bind_socket(&open.join("s")).await.unwrap_err().code(), "socket_unavailable");
 }
 
 #[tokio::test]

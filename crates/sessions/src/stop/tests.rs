@@ -1,7 +1,10 @@
 //! Stopping runs that end in time and runs that do not. No agent works here; the runs only stand there.
 
+use std::{future::poll_fn, task::Poll};
+
 use daemon::caller::{CallerKind, Carrier};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::stage::{a_run, live_run, sessions};
@@ -32,4 +35,45 @@ async fn a_stop_answers_when_the_run_has_told_its_last_fact() {
     assert!(live.cancel.is_cancelled());
     assert!(began.elapsed() >= Duration::from_millis(ABORT_WAIT_MS_MAX));
     assert_eq!(sessions.runs.count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_misses_no_run_that_starts_while_it_looks() {
+    for deletes in [false, true] {
+        let (_dir, sessions) = sessions();
+        let person = Caller::passed(CallerKind::Person, Carrier::Socket);
+        let row = sessions.create(&person, crate::sessions::Create::default()).await.unwrap();
+        let run = |stop: bool| {
+            let (sessions, person, session) = (sessions.clone(), person.clone(), row.id.clone());
+            async move {
+                if stop {
+                    sessions.delete(&person, &session).await
+                } else {
+                    sessions.abort(&person, &session).await
+                }
+            }
+        };
+        // At every point where a stop waits for something, a run may start.
+        let mut stop = std::pin::pin!(run(deletes));
+        let mut started = Vec::new();
+        let answer = loop {
+            let polled = poll_fn(|context| Poll::Ready(stop.as_mut().poll(context))).await;
+            if let Poll::Ready(answer) = polled {
+                break answer;
+            }
+            if let Ok(reservation) = sessions.runs.reserve(&row.id) {
+                drop(reservation);
+                let (reservation, live) = live_run(&sessions, &row.id, a_run());
+                let cancel = live.cancel;
+                started.push(cancel.clone());
+                tokio::spawn(async move {
+                    cancel.cancelled().await;
+                    drop(reservation);
+                });
+            }
+            tokio::task::yield_now().await;
+        };
+        answer.unwrap();
+        assert!(started.iter().all(CancellationToken::is_cancelled));
+    }
 }

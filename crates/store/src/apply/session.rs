@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use vocab::{
     ids::RunId,
+    limits::TOKENS_MAX,
     message::{Message, Role, Run},
 };
 
@@ -37,9 +38,12 @@ pub(super) fn apply(scene: Scene<'_>, session: i64, op: &SessionOp) -> Result<()
         SessionOp::SetRunState { run, state } => set_run_state(scene, session, run, state),
         SessionOp::AddUsage(usage) => {
             conn.prepare_cached(
-                "UPDATE sessions SET input = input + ?2, output = output + ?3, \
-                 reasoning = reasoning + ?4, cache_read = cache_read + ?5, \
-                 cache_write = cache_write + ?6 WHERE key = ?1",
+                // A sum beyond the range of integers is a REAL, which the column refuses.
+                "UPDATE sessions SET input = CAST(min(input + ?2, ?7) AS INTEGER), \
+                 output = CAST(min(output + ?3, ?7) AS INTEGER), \
+                 reasoning = CAST(min(reasoning + ?4, ?7) AS INTEGER), \
+                 cache_read = CAST(min(cache_read + ?5, ?7) AS INTEGER), \
+                 cache_write = CAST(min(cache_write + ?6, ?7) AS INTEGER) WHERE key = ?1",
             )?
             .execute(params![
                 session,
@@ -47,7 +51,8 @@ pub(super) fn apply(scene: Scene<'_>, session: i64, op: &SessionOp) -> Result<()
                 int(usage.output),
                 int(usage.reasoning),
                 int(usage.cache_read),
-                int(usage.cache_write)
+                int(usage.cache_write),
+                int(TOKENS_MAX)
             ])?;
             Ok(())
         }

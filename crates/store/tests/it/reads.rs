@@ -7,7 +7,7 @@ use store::{
 use vocab::{
     fact::SessionFact,
     ids::SessionId,
-    limits::{STORE_CANDIDATES_MAX, STORE_FACTS_PAGE_MAX, STORE_LIST_MAX},
+    limits::{STORE_CANDIDATES_MAX, STORE_FACTS_PAGE_MAX, STORE_LIST_MAX, TOKENS_MAX},
     message::{Mode, RunEnd, RunState, Usage},
 };
 
@@ -56,6 +56,27 @@ async fn a_row_tells_everything_about_a_session() {
     assert_eq!((row.title.as_str(), row.model, row.mode), ("Another", None, Mode::Auto));
     assert_eq!(row.place.workspace.as_deref(), Some("site"));
     assert_eq!(store.session_by_alias("chat-2").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn counts_of_tokens_stay_numbers() {
+    let rig = Rig::new();
+    let store = rig.store();
+    let id = session(&store, "counted").await;
+    let absurd = Usage { input: u64::MAX, output: 1, cache_read: TOKENS_MAX, ..Usage::default() };
+    for _ in 0..3 {
+        change(&store, &id, Change::AddUsage(absurd)).await.unwrap();
+    }
+    let row = store.session(&id).await.unwrap();
+    assert_eq!(row.usage.input, TOKENS_MAX);
+    assert_eq!((row.usage.output, row.usage.cache_read), (3, TOKENS_MAX));
+    // A sum from before there was a bound is read, and takes the next one.
+    let raw = rusqlite::Connection::open(rig.path()).unwrap();
+    raw.execute("UPDATE sessions SET input = ?1", [i64::MAX]).unwrap();
+    assert_eq!(store.session(&id).await.unwrap().usage.input, TOKENS_MAX);
+    change(&store, &id, Change::AddUsage(absurd)).await.unwrap();
+    let sum: i64 = raw.query_row("SELECT input FROM sessions", [], |row| row.get(0)).unwrap();
+    assert_eq!(u64::try_from(sum), Ok(TOKENS_MAX));
 }
 
 #[tokio::test]

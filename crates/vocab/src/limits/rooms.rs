@@ -66,11 +66,14 @@ limits! { ROOMS:
         "calls of one batch that run side by side; more would fight over disk and cores",
         "agent::no_more_calls_run_at_once_than_allowed";
     TEXT_STORE_MS: u64 = 1_000, "milliseconds",
-        "how much of a model's words may be lost when the daemon dies",
+        "how much of a model's words may be lost when the daemon dies; longer for a part over 1 MiB, whose bound is the rate",
         "agent::text_is_stored_at_intervals_of_time_and_size";
     TEXT_STORE_BYTES: usize = 16 * 1024, "bytes",
-        "how much of a model's words may be lost when the daemon dies",
+        "how much of a model's words may be lost when the daemon dies; a quarter of the part once that is more, since all of it is written again",
         "agent::text_is_stored_at_intervals_of_time_and_size";
+    TEXT_STORE_RATE_MAX: usize = 1024 * 1024, "bytes a second",
+        "an open part written again because of time alone; one of 8 MiB that grows slowly is stored every 8 s and not every second",
+        "agent::storing_a_growing_answer_writes_a_few_times_its_length";
     ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024, "bytes",
         "one model answer in memory; ten times what any model writes at once",
         "agent::an_endless_answer_is_cut_off";
@@ -95,6 +98,9 @@ limits! { ROOMS:
     PROMPT_IMAGE_BYTES_MAX: usize = 7 * 1024 * 1024, "bytes",
         "base64 of one picture of a prompt; providers refuse pictures over 5 MiB",
         "agent::pictures_go_only_where_they_can_be_seen";
+    TOKENS_MAX: u64 = 1 << 53, "tokens",
+        "one count of a vendor's, and a session's sum; what every reader of JSON holds exactly, and no model gets near",
+        "store::counts_of_tokens_stay_numbers";
     CALL_NAME_BYTES_MAX: usize = 200, "bytes",
         "a call's id and its tool's name, as models write them; both stand in facts",
         "agent::names_that_models_write_are_bounded";

@@ -15,7 +15,7 @@ use daemon::{
     paths::Paths,
     single::{self, Claim},
 };
-use gateway::listen::{Doors, Server, Shutdown, connection::Bounds};
+use gateway::listen::{Doors, ListenError, Server, Shutdown, connection::Bounds};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use stdx::{clock::Clock, state_file};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -41,7 +41,12 @@ pub(crate) fn run(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitC
     }
     let result = start(paths, port, detach);
     if let (Err(error), true) = (&result, detach) {
-        print::out(&format!("{error:#}\n"));
+        // A failure keeps its code and its hint on the way to the starter.
+        let failure = error.downcast_ref::<Failure>().map(serde_json::to_string);
+        match failure {
+            Some(Ok(failure)) => print::out(&format!("{failure}\n")),
+            Some(Err(_)) | None => print::out(&format!("{error:#}\n")),
+        };
     }
     result
 }
@@ -110,7 +115,8 @@ async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::R
     let doors = Doors { socket: paths.socket(), port };
     let server =
         Server::open(doors, Arc::clone(&composed.front), Bounds::default(), shutdown.clone())
-            .await?;
+            .await
+            .map_err(not_open)?;
     let registration = Registration {
         id: composed.daemon.id.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -167,6 +173,22 @@ async fn composed(
         }
         Err(error) if matches!(error.downcast_ref(), Some(store::StoreError::Stopped)) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// Says why the doors do not open, with a way out where there is one.
+fn not_open(error: ListenError) -> anyhow::Error {
+    match &error {
+        ListenError::InUse(path) => {
+            let message = format!("another process listens at {}", path.display());
+            Failure::not_started(error.code(), message)
+                .with_hint(
+                    "it is the daemon of another state directory, or of one that was removed: stop it, \
+                     or set STEAD_RUNTIME_DIR to a directory of this one's own",
+                )
+                .into()
+        }
+        _ => error.into(),
     }
 }
 

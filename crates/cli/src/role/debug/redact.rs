@@ -23,7 +23,23 @@ pub(super) fn config(text: &str) -> String {
             table_of(&mut table, false);
             toml::to_string_pretty(&table).unwrap_or_else(|_| REMOVED.to_owned())
         }
-        Err(error) => format!("it is no TOML and is left out: {}", error.message()),
+        Err(error) => format!("it is no TOML and is left out: {}", without_values(error.message())),
+    }
+}
+
+/// Returns the words of the TOML parser without the value that they quote. Names of keys stay.
+pub(crate) fn without_values(message: &str) -> String {
+    let names_a_key = ["unknown field ", "missing field ", "duplicate field ", "duplicate key"]
+        .iter()
+        .any(|start| message.starts_with(start));
+    let Some(quote) = message.find(['"', '`', '\'']).filter(|_| !names_a_key) else {
+        return message.to_owned();
+    };
+    let kept = message[..quote].trim_end();
+    // The last of them: a value may hold these words as well.
+    match message[quote..].rfind(", expected ") {
+        Some(at) => format!("{kept}{}", &message[quote + at..]),
+        None => format!("{kept} …"),
     }
 }
 
@@ -31,8 +47,9 @@ fn table_of(table: &mut Table, all: bool) {
     for (name, value) in table.iter_mut() {
         // The name of a variable is no secret, and whoever helps needs it.
         let secret = all || (is_secret(name) && name != "key_env");
-        let headers = name == "headers" || name == "env";
-        value_of(value, secret || (headers && value.is_table()));
+        // Of whatever type: one that is no table is a mistake, and what was pasted there is still secret.
+        let whole = name == "headers" || name == "env";
+        value_of(value, secret || whole);
     }
 }
 

@@ -22,6 +22,12 @@ fn no_secret_of_the_configuration_survives() {
     for kept in ["a/b", "https://host.example:8443/v1?…", "A_KEY", "\"m\"", "x-anything"] {
         assert!(shown.contains(kept), "{kept} is missing: {shown}");
     }
+    for value in ["\"hunter\"", "[\"hunter\"]", "[{ a = \"hunter\" }]", "{ a = [\"hunter\"] }"] {
+        for name in ["headers", "env"] {
+            let shown = redact::config(&format!("[providers.a]\n{name} = {value}\n"));
+            assert!(!shown.contains("hunter") && shown.contains(name), "{shown}");
+        }
+    }
     let broken = redact::config("api_key = hunter2");
     assert!(!broken.contains("hunter2") && broken.contains("left out"), "{broken}");
 }

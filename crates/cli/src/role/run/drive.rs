@@ -347,9 +347,7 @@ impl<'a> Driver<'a> {
         if let Ok(detail) = self.detail(&ended.session).await {
             facts.extend(detail.row.model);
         }
-        let usage = &ended.usage;
-        let tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
-        facts.push(format!("{} tokens", words::count(tokens)));
+        facts.push(format!("{} tokens", words::count(ended.usage.total())));
         facts.push(words::took(self.clock.monotonic().saturating_sub(self.started)));
         facts.push(format!("go on: stead run -s {short} \"…\""));
         let look = self.show.look();

@@ -29,6 +29,11 @@ pub(crate) async fn session(client: &Client, text: &str) -> Result<SessionRow, F
 /// # Errors
 /// When there is none, or several are meant.
 pub(crate) async fn detail(client: &Client, text: &str) -> Result<SessionDetail, Failure> {
+    if text.is_empty() {
+        return Err(
+            Failure::not_started("usage", "no session is named").with_hint("stead sessions list")
+        );
+    }
     match show(client, text).await {
         Ok(detail) => Ok(detail),
         Err(ClientError::Problem(problem)) if problem.code == "ambiguous" => {

@@ -19,14 +19,12 @@ pub(crate) fn render(detail: &SessionDetail, messages: &[Value], look: Look) -> 
     let (row, style) = (&detail.row, look.out.style);
     let mut out = format!("{}\n", style.bold(&clean::clean_line(&row.title)));
     let state = detail.run.as_ref().map_or("idle", |run| state_word(&run.state));
-    let usage = &row.usage;
-    let tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
     let facts = [
         row.id.clone(),
         row.model.clone().unwrap_or_else(|| "no model yet".to_owned()),
         format!("mode {}", row.mode),
         state.to_owned(),
-        format!("{} tokens", words::count(tokens)),
+        format!("{} tokens", words::count(row.usage.total())),
         row.cwd.clone(),
     ];
     out.push_str(&style.dim(&clean::clean_line(&facts.join(" · "))));

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::DirBuilderExt, path::PathBuf};
 use ::daemon::{
     host::Parts as HostParts,
     hub::Hub,
-    paths::Paths,
+    paths::{Paths, SOCKET_NAME},
     workspaces::{Openings, Registered, Workspaces},
 };
 use ::sessions::{
@@ -105,7 +105,8 @@ impl Stage {
     pub(super) async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (home, runtime) = (dir.path().join("home"), dir.path().join("run"));
-        let paths = Paths { home, runtime, config: dir.path().join("config/config.toml") };
+        let config = dir.path().join("config/config.toml");
+        let paths = Paths { home, runtime, socket_name: SOCKET_NAME.to_owned(), config };
         paths.prepare().unwrap();
         let work = dir.path().join("work");
         fs::DirBuilder::new().mode(0o700).create(&work).unwrap();
