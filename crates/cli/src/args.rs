@@ -2,23 +2,27 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use vocab::message::Mode;
+use clap::{
+    Args as ClapArgs, CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+use vocab::{message::Mode, outcome::Failure};
 
 use crate::{exit, print};
 
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]
 #[command(name = "stead", version, about, long_about = None, max_term_width = 80)]
-#[command(
-    after_help = "Start here: stead demo\n\nExit codes: 0 ok, 1 failed, 2 usage, 3 not found, \
-\n4 refused, 5 daemon unreachable, 130 interrupted."
-)]
+#[command(after_help = format!("Start here: stead demo\n\nExit codes: {EXIT_CODES}"))]
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+/// The exit codes in one sentence, for help and man page.
+pub(crate) const EXIT_CODES: &str = "0 ok, 1 failed, 2 usage, 3 not found, 4 refused, \
+    5 daemon unreachable, 130 interrupted.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -44,6 +48,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Debug(Debug),
     /// Prints the completions of a shell
+    #[command(after_help = COMPLETIONS_PLACES)]
     Completions {
         /// Which shell.
         shell: clap_complete::Shell,
@@ -51,9 +56,18 @@ pub(crate) enum Command {
     /// Writes the man pages into a directory
     Man {
         /// Where to; it must exist.
+        #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
     },
 }
+
+/// What `stead completions --help` shows at its end.
+const COMPLETIONS_PLACES: &str = "Where to save it:
+  bash        ~/.local/share/bash-completion/completions/stead
+  zsh         ~/.zfunc/_stead, with fpath+=~/.zfunc before compinit in ~/.zshrc
+  fish        ~/.config/fish/completions/stead.fish
+  elvish      rc.elv: eval (stead completions elvish | slurp)
+  powershell  $PROFILE: stead completions powershell | Out-String | iex";
 
 /// Output for programs.
 #[derive(Debug, Clone, Copy, ClapArgs)]
@@ -67,10 +81,10 @@ pub(crate) struct Json {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Demo {
     /// Keep the scratch repository here instead of in a new temporary directory; it must not exist or be empty
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     /// Run the same scripted turns in a repository that is there already, as it is
-    #[arg(long, value_name = "DIR", conflicts_with = "dir")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "dir")]
     pub(crate) repository: Option<PathBuf>,
 }
 
@@ -78,31 +92,32 @@ pub(crate) struct Demo {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct Run {
-    /// What to ask; `-`, or none at all, reads it from standard input
+    /// What to ask; text from a pipe or a file joins it, and is all of it after `-` or without a word
+    #[arg(value_hint = ValueHint::Other)]
     pub(crate) prompt: Vec<String>,
-    /// Which model, as PROVIDER/MODEL
-    #[arg(short, long, value_name = "PROVIDER/MODEL")]
+    /// Which model, as PROVIDER/MODEL; kept for the session
+    #[arg(short, long, value_name = "PROVIDER/MODEL", value_hint = ValueHint::Other)]
     pub(crate) model: Option<String>,
-    /// A workspace of the configuration
-    #[arg(short, long, value_name = "NAME", conflicts_with = "dir")]
+    /// A workspace of the configuration, for a new session
+    #[arg(short, long, value_name = "NAME", value_hint = ValueHint::Other, conflicts_with = "dir")]
     pub(crate) workspace: Option<String>,
-    /// The directory to work in; the current one when nothing is named
-    #[arg(short = 'C', long = "dir", value_name = "DIR")]
+    /// The directory to work in, for a new session; the current one when nothing is named
+    #[arg(short = 'C', long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
-    /// Go on with a session, by its id or a unique part of id or title; without a prompt, answer what it waits for
-    #[arg(short, long, value_name = "ID")]
+    /// Go on with a session where it began, by its id or a unique part of id or title; without a prompt, answer what it waits for
+    #[arg(short, long, value_name = "ID", value_hint = ValueHint::Other)]
     pub(crate) session: Option<String>,
     /// Answer everything that the session waits for, without asking
     #[arg(long, value_enum, requires = "session", conflicts_with_all = ["prompt", "files", "model", "workspace", "dir", "mode"])]
     pub(crate) answer: Option<AnswerArg>,
     /// What to tell the model with `--answer no`
-    #[arg(long, value_name = "TEXT", requires = "answer")]
+    #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other, requires = "answer")]
     pub(crate) reason: Option<String>,
-    /// How much to ask before acting
+    /// How much to ask before acting; kept for the session, accept-edits in a new one
     #[arg(long, value_enum)]
     pub(crate) mode: Option<ModeArg>,
     /// Attach a picture or file
-    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    #[arg(short = 'f', long = "file", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
     /// Print one JSON event per line
     #[arg(long)]
@@ -110,6 +125,22 @@ pub(crate) struct Run {
     /// Show the model's thinking
     #[arg(long)]
     pub(crate) thinking: bool,
+}
+
+impl Run {
+    /// Refuses what the table of flags cannot say in words that help.
+    ///
+    /// # Errors
+    /// When a place is named for a session, which has one.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.session.is_none() || self.dir.is_none() && self.workspace.is_none() {
+            return Ok(());
+        }
+        let flag = if self.dir.is_some() { "-C" } else { "-w" };
+        let why = format!("{flag} does not go with --session: a session works where it began");
+        Err(Failure::not_started("usage", why)
+            .with_hint(format!("leave {flag} away, or begin a new session without --session")))
+    }
 }
 
 /// What `stead run --help` shows at its end.
@@ -158,7 +189,7 @@ pub(crate) enum Sessions {
     /// Lists sessions, latest activity first
     List {
         /// Only those whose title holds this text
-        #[arg(short, long, value_name = "TEXT")]
+        #[arg(short, long, value_name = "TEXT", value_hint = ValueHint::Other)]
         query: Option<String>,
         /// How many
         #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -169,15 +200,19 @@ pub(crate) enum Sessions {
     /// Shows a session with its messages
     Show {
         /// Its id, or a unique part of id or title
+        #[arg(value_hint = ValueHint::Other)]
         session: String,
         #[command(flatten)]
         json: Json,
     },
-    /// Deletes sessions with all they hold; a live run is stopped first
+    /// Deletes sessions with all they hold, after asking; a live run is stopped first
     Rm {
-        /// Their ids, or unique parts of id or title
-        #[arg(required = true)]
+        /// Their ids, or unique parts of id or title; without a terminal only ids, or their unique beginnings or ends
+        #[arg(required = true, value_hint = ValueHint::Other)]
         sessions: Vec<String>,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
     },
 }
 
@@ -220,16 +255,19 @@ pub(crate) enum Secrets {
     /// Stores a provider's key, read from a prompt or from standard input
     Set {
         /// The provider's name
+        #[arg(value_hint = ValueHint::Other)]
         provider: String,
     },
     /// Tells by its exit code whether a key is stored: 0 yes, 3 no
     Has {
         /// The provider's name
+        #[arg(value_hint = ValueHint::Other)]
         provider: String,
     },
     /// Forgets a provider's key
     Rm {
         /// The provider's name
+        #[arg(value_hint = ValueHint::Other)]
         provider: String,
     },
 }
@@ -238,6 +276,7 @@ pub(crate) enum Secrets {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Models {
     /// Only those of one provider
+    #[arg(value_hint = ValueHint::Other)]
     pub(crate) provider: Option<String>,
     #[command(flatten)]
     pub(crate) json: Json,
@@ -249,17 +288,50 @@ pub(crate) enum Debug {
     /// Writes versions, configuration without secrets, the log and facts of this machine into one file
     Bundle {
         /// Where to; a new file in the current directory when absent
-        #[arg(short, long, value_name = "FILE")]
+        #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         output: Option<PathBuf>,
     },
 }
 
 /// Prints what clap refused, or the help it was asked for.
 pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
-    let text = error.render().to_string();
+    let mut text = error.render().to_string();
     if error.use_stderr() {
+        if let Some(meant) = meant_command(error) {
+            let at = text.find("\n\nUsage:").unwrap_or(text.len());
+            text.insert_str(at, &format!("\n\n  tip: did you mean '{meant}'?"));
+        }
         print::err(&text);
         return ExitCode::from(exit::USAGE);
     }
     print::out(&text)
+}
+
+/// Finds the command that a mistyped one was meant to be, where clap, which compares beginnings, found
+/// none.
+fn meant_command(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    if error.kind() != ErrorKind::InvalidSubcommand
+        || error.get(ContextKind::SuggestedSubcommand).is_some()
+    {
+        return None;
+    }
+    // The usage names the command whose subcommand is off: "Usage: stead sessions <COMMAND>".
+    let text = error.render().to_string();
+    let usage = text.split("Usage: ").nth(1).unwrap_or_default();
+    let mut command = Args::command();
+    for word in usage.split_whitespace().skip(1) {
+        match command.find_subcommand(word).cloned() {
+            Some(inner) => command = inner,
+            None => break,
+        }
+    }
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    names
+        .map(|name| (strsim::damerau_levenshtein(typed, name), name))
+        .min()
+        .filter(|(distance, name)| *distance <= (name.len() / 3).max(1))
+        .map(|(_, name)| name.to_owned())
 }

@@ -2,7 +2,11 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one room that reads the environment")]
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use api::secret::Key;
 use daemon::paths::{Paths, SOCKET_NAME};
@@ -50,6 +54,12 @@ const USUAL_STATE: &str = ".local/state/stead";
 /// When neither the state directory nor a home is named.
 pub(crate) fn paths() -> Result<Paths, Failure> {
     let path = |name: &str| get(name).map(PathBuf::from);
+    // The XDG specification has relative ones ignored.
+    let xdg =
+        |name: &str| path(name).filter(|path| path.is_absolute()).map(|dir| dir.join("stead"));
+    for name in ["STEAD_HOME", "STEAD_RUNTIME_DIR", "STEAD_CONFIG", "HOME"] {
+        whole(name, path(name).as_deref())?;
+    }
     let home = path("HOME");
     let missing = |what: &str| {
         Failure::not_started("usage", format!("neither {what} nor HOME is set"))
@@ -57,19 +67,20 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
     };
     let below_home = |rest: &str| home.as_ref().map(|home| home.join(rest));
     let state = path("STEAD_HOME")
-        .or_else(|| path("XDG_STATE_HOME").map(|dir| dir.join("stead")))
+        .or_else(|| xdg("XDG_STATE_HOME"))
         .or_else(|| below_home(USUAL_STATE))
         .ok_or_else(|| missing("STEAD_HOME"))?;
     let config = path("STEAD_CONFIG")
-        .or_else(|| path("XDG_CONFIG_HOME").map(|dir| dir.join("stead/config.toml")))
+        .or_else(|| xdg("XDG_CONFIG_HOME").map(|dir| dir.join("config.toml")))
         .or_else(|| below_home(".config/stead/config.toml"))
         .ok_or_else(|| missing("STEAD_CONFIG"))?;
     let uid = rustix::process::geteuid().as_raw();
     let own_runtime = path("STEAD_RUNTIME_DIR");
     let is_shared = own_runtime.is_none();
     let runtime = own_runtime
-        .or_else(|| path("XDG_RUNTIME_DIR").map(|dir| dir.join("stead")))
+        .or_else(|| xdg("XDG_RUNTIME_DIR"))
         .unwrap_or_else(|| PathBuf::from(format!("/tmp/stead-{uid}")));
+    // All are whole; this writes them one way, without doubled slashes.
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     let (state, usual) = (absolute(state), below_home(USUAL_STATE).map(absolute));
     // The runtime directory is one for all state roots of a user, unless it was chosen for this one.
@@ -79,6 +90,18 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
         SOCKET_NAME.to_owned()
     };
     Ok(Paths { home: state, runtime: absolute(runtime), socket_name, config: absolute(config) })
+}
+
+/// Refuses a relative path: every command and the daemon would look for it somewhere else.
+fn whole(name: &str, path: Option<&Path>) -> Result<(), Failure> {
+    match path.filter(|path| path.is_relative()) {
+        None => Ok(()),
+        Some(path) => {
+            let why = format!("{name} is the relative path {:?}", path.display().to_string());
+            Err(Failure::not_started("usage", why)
+                .with_hint(format!("set {name} to a whole path, from / on")))
+        }
+    }
 }
 
 /// Returns the keys that the environment holds for the named variables, by provider.

@@ -29,7 +29,7 @@ use crate::{
 pub(crate) const DEMO: (&str, &str) = ("demo", "fix");
 
 /// The provider that a local endpoint is found as, where no configured one has that name.
-const FOUND: &str = "local";
+pub(crate) const FOUND: &str = "local";
 
 /// The demo's turns.
 const DEMO_SCRIPT: &str = include_str!("role/demo/script.json");
@@ -164,7 +164,7 @@ fn reference(config: &Config, wanted: &Wanted) -> Result<Option<ModelRef>, Failu
 }
 
 /// Reads `provider/model`, or a model's id that one configured provider has.
-fn named(config: &Config, text: &str) -> Result<ModelRef, Failure> {
+pub(crate) fn named(config: &Config, text: &str) -> Result<ModelRef, Failure> {
     if let Some(model) = ModelRef::parse(text) {
         let known = config.providers.contains_key(&model.provider)
             || catalog::vendor(&model.provider).is_some()
@@ -306,7 +306,8 @@ pub(crate) fn environment_keys(config: &Config) -> BTreeMap<String, Key> {
     env::keys(configured.chain(vendors))
 }
 
-fn unknown_provider(config: &Config, name: &str) -> Failure {
+/// Returns the failure of asking for a provider that nobody knows.
+pub(crate) fn unknown_provider(config: &Config, name: &str) -> Failure {
     let known = config.providers.keys().map(String::as_str);
     let all: Vec<&str> = known.chain(VENDORS.iter().map(|vendor| vendor.name)).collect();
     let nearest = all

@@ -39,6 +39,19 @@ impl Timestamp {
     pub fn parse(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|at| Self(at.as_millisecond()))
     }
+
+    /// Says it to a person, to the second, in the time of this machine and with that zone's name; in UTC
+    /// where the machine has none.
+    #[must_use]
+    pub fn local(self) -> String {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(at) => {
+                let zone = jiff::tz::TimeZone::try_system().unwrap_or(jiff::tz::TimeZone::UTC);
+                jiff::ZonedDateTime::new(at, zone).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+            }
+            Err(_) => self.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Timestamp {
@@ -112,6 +125,14 @@ mod tests {
         let at = Timestamp::from_millis(1_700_000_000_040);
         assert_eq!(at.to_string(), "2023-11-14T22:13:20.040Z");
         assert_eq!(Timestamp::parse(&at.to_string()), Some(at));
+    }
+
+    #[test]
+    fn a_person_reads_a_time_with_its_zone_and_without_its_milliseconds() {
+        let text = Timestamp::from_millis(1_700_000_000_040).local();
+        let (time, zone) = text.rsplit_once(' ').unwrap();
+        assert!(time.ends_with(":20") && time.starts_with("2023-11-1"), "{text}");
+        assert!(!zone.is_empty() && !text.contains('.'), "{text}");
     }
 
     #[test]

@@ -40,6 +40,16 @@ pub(crate) fn count(n: u64) -> String {
     }
 }
 
+/// Says how large a model's window is, as its maker does: in round thousands, of either kind.
+pub(crate) fn window(tokens: u32) -> String {
+    for (unit, name) in [(1_000_000, "M"), (1 << 20, "M"), (1_000, "k"), (1 << 10, "k")] {
+        if tokens >= unit && tokens.is_multiple_of(unit) {
+            return format!("{}{name}", tokens / unit);
+        }
+    }
+    count(tokens.into())
+}
+
 /// Says how many lines, with the right word.
 pub(crate) fn lines(n: usize) -> String {
     if n == 1 { "1 line".to_owned() } else { format!("{n} lines") }
@@ -77,6 +87,17 @@ mod tests {
             (count(9_999), count(12_345), count(3_210_000)),
             ("9999".into(), "12.3k".into(), "3.2M".into())
         );
+        for (tokens, said) in [
+            (32_768, "32k"),
+            (128_000, "128k"),
+            (4_096, "4k"),
+            (1_048_576, "1M"),
+            (1_000_000, "1M"),
+            (12_345, "12.3k"),
+            (0, "0"),
+        ] {
+            assert_eq!(window(tokens), said);
+        }
         assert_eq!((lines(1), lines(0)), ("1 line".into(), "0 lines".into()));
         assert_eq!(short_id("ses_0190aaaabbbbccccddddeeeeffff0000"), "ffff0000");
         assert_eq!(short_id("abc"), "abc");

@@ -103,13 +103,26 @@ fn conclude(ended: &Ended, root: &Path, look: Look) -> anyhow::Result<ExitCode> 
     print::err(&format!("\n{}\n", look.err.style.bold("What changed")));
     print::out(&format!("\n{}\n", patch(&ended.last_output, look.out.style)));
     let root = quoted(&clean::clean_line(&root.display().to_string()));
+    let stead = program();
     print::err(&format!(
-        "{}\n\n  stead sessions show {short}          the whole conversation, as the daemon keeps it\n  \
+        "{}\n\n  {stead} sessions show {short}          the whole conversation, as the daemon keeps it\n  \
          git -C {root} log -p\n  \
-         stead run -C {root} \"…\"    with a model of yours; stead providers shows which\n",
+         {stead} run -C {root} \"…\"    with a model of yours; stead providers shows which\n",
         look.err.style.bold("Look further"),
     ));
     Ok(ExitCode::from(exit::OK))
+}
+
+/// Returns how this program is called: by its name where that finds one, by its path where it was only
+/// built and not installed.
+fn program() -> String {
+    let name = "stead".to_owned();
+    let path = env::get("PATH").unwrap_or_default();
+    if std::env::split_paths(&path).any(|dir| dir.join(&name).is_file()) {
+        return name;
+    }
+    let own = std::env::current_exe().ok();
+    own.map_or(name, |own| quoted(&clean::clean_line(&own.display().to_string())))
 }
 
 /// Colors a patch.

@@ -21,7 +21,7 @@ use crate::{
     args::{Json, Models},
     config::{self, Config},
     env,
-    models::{ConfiguredModels, DEMO, configured, environment_keys},
+    models::{ConfiguredModels, DEMO, FOUND, configured, environment_keys, named},
     print::{self, Look, Style, table::Table, words},
 };
 
@@ -55,6 +55,8 @@ struct ModelRow {
     images: bool,
     /// `config`, `known`, `endpoint` or `built_in`.
     source: &'static str,
+    /// Whether it is asked when nobody names one.
+    default: bool,
 }
 
 /// Lists the providers.
@@ -78,7 +80,8 @@ pub(crate) fn providers(json: Json) -> anyhow::Result<ExitCode> {
         }
         let look = Look::of_process();
         let code = print::out(&providers_table(&rows, look.table_width(), look.out.style));
-        print::err(&format!("configuration: {}\n", paths.config.display()));
+        let none = if paths.config.exists() { "" } else { " (none yet)" };
+        print::err(&format!("configuration: {}{none}\n", paths.config.display()));
         Ok(code)
     })
 }
@@ -89,6 +92,7 @@ pub(crate) fn run(args: &Models) -> anyhow::Result<ExitCode> {
         let paths = env::paths()?;
         let config = config::load(&paths)?;
         let mut rows = configured_models(&config);
+        let providers = known_rows(&paths, &config)?;
         match &args.provider {
             Some(name) => {
                 rows.retain(|row| row.provider == *name);
@@ -96,7 +100,6 @@ pub(crate) fn run(args: &Models) -> anyhow::Result<ExitCode> {
             }
             None => {
                 // What has no key cannot be asked.
-                let providers = known_rows(&paths, &config)?;
                 rows.retain(|row| {
                     providers.iter().any(|known| known.name == row.provider && known.key != "none")
                 });
@@ -107,6 +110,7 @@ pub(crate) fn run(args: &Models) -> anyhow::Result<ExitCode> {
                 }
             }
         }
+        mark_default(&config, &providers, &mut rows);
         if args.json.json {
             return Ok(print::json(&rows));
         }
@@ -262,6 +266,32 @@ fn model_row(provider: &str, model: &ModelConfig, source: &'static str) -> Model
         max_output: model.max_output,
         images: model.images,
         source,
+        default: false,
+    }
+}
+
+/// Marks the model that is asked when nobody names one: the configured one, else the first vendor's whose
+/// key is here, else what the local endpoint has first.
+fn mark_default(config: &Config, providers: &[ProviderRow], rows: &mut [ModelRow]) {
+    let configured = config.default_model.as_deref().map(|text| named(config, text));
+    let default = match configured {
+        Some(named) => named.ok().map(|model| (model.provider, model.model)),
+        None => VENDORS
+            .iter()
+            .find(|vendor| {
+                let has = |row: &ProviderRow| matches!(row.key, "stored" | "environment");
+                providers.iter().any(|row| row.name == vendor.name && has(row))
+            })
+            .map(|vendor| (vendor.name.to_owned(), vendor.default_model.to_owned()))
+            .or_else(|| {
+                let found =
+                    rows.iter().find(|row| row.provider == FOUND && row.source == "endpoint");
+                found.map(|row| (row.provider.clone(), row.model.clone()))
+            }),
+    };
+    let Some((provider, model)) = default else { return };
+    for row in rows.iter_mut().filter(|row| row.provider == provider) {
+        row.default = row.model == model;
     }
 }
 
@@ -279,10 +309,13 @@ fn models_table(rows: &[ModelRow], columns: usize, style: Style) -> String {
     let mut table = Table::new(&["MODEL", "CONTEXT", "OUTPUT", "PICTURES", "FROM"]);
     for row in rows {
         let name = format!("{}/{}", row.provider, row.model);
-        let (context, output) =
-            (words::count(row.context_window.into()), words::count(row.max_output.into()));
+        let (context, output) = (words::window(row.context_window), words::window(row.max_output));
         let pictures = if row.images { "yes" } else { "no" };
-        table.row(&[&name, &context, &output, pictures, &row.source.replace('_', " ")]);
+        let mut source = row.source.replace('_', " ");
+        if row.default {
+            source.push_str(", default");
+        }
+        table.row(&[&name, &context, &output, pictures, &source]);
     }
     table.render(columns, style)
 }
@@ -307,6 +340,11 @@ mod tests {
         assert!(rows.iter().any(|row| row.name == "anthropic" && row.source == "known"));
         let table = providers_table(&rows, 70, Style(false));
         assert!(table.lines().all(|line| print::width::of(line) <= 70), "{table}");
+        let chosen = Config { default_model: Some("demo/fix".into()), ..Config::default() };
+        let mut models = configured_models(&chosen);
+        mark_default(&chosen, &rows, &mut models);
+        let defaults = models_table(&models, 80, Style(false)).matches("built in, default").count();
+        assert_eq!((defaults, models.iter().filter(|row| row.default).count()), (1, 1));
         assert!(configured_models(&Config::default()).iter().any(|row| row.provider == "demo"));
     }
 }

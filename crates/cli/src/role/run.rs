@@ -2,6 +2,7 @@
 
 pub(crate) mod ask;
 pub(crate) mod call;
+mod change;
 pub(crate) mod drive;
 pub(crate) mod follow;
 mod input;
@@ -30,6 +31,7 @@ pub(crate) use waiting::how_to_answer;
 
 /// Runs the command.
 pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
+    args.check()?;
     super::block_on(async move {
         if args.answer.is_some() {
             return waiting::run(&args).await;
@@ -89,38 +91,36 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Tells how the run ended, and with which code.
+/// Tells how the run ended, with which code, and last how to go on.
 async fn conclude(mut driver: Driver<'_>, ended: Ended) -> anyhow::Result<ExitCode> {
-    driver.closing_line(&ended).await;
     let session = print::words::short_id(&ended.session).to_owned();
     let go_on = format!("stead run -s {session} \"go on\"");
-    match ended.state {
-        RunState::Ended(RunEnd::Finished) => Ok(ExitCode::from(exit::OK)),
-        RunState::Ended(RunEnd::Aborted) => {
-            print::err("stead: stopped\n");
-            Ok(ExitCode::from(exit::INTERRUPTED))
-        }
+    let say = |line: &str, code: u8| {
+        print::err(&format!("stead: {line}\n"));
+        ExitCode::from(code)
+    };
+    let code = match &ended.state {
+        RunState::Ended(RunEnd::Finished) => ExitCode::from(exit::OK),
+        RunState::Ended(RunEnd::Aborted) => say("stopped", exit::INTERRUPTED),
         RunState::Ended(RunEnd::StepLimit { steps_max }) => {
-            print::err(&format!(
-                "stead: stopped after {steps_max} steps, the limit\n  hint: {go_on}\n"
-            ));
-            Ok(ExitCode::from(exit::FAILED))
+            let line = format!("stopped after {steps_max} steps, the limit\n  hint: {go_on}");
+            say(&line, exit::FAILED)
         }
         RunState::Ended(RunEnd::Interrupted) => {
-            print::err(&format!("stead: the daemon died while the run worked\n  hint: {go_on}\n"));
-            Ok(ExitCode::from(exit::FAILED))
+            let line = format!("the daemon died while the run worked\n  hint: {go_on}");
+            say(&line, exit::FAILED)
         }
-        RunState::Ended(RunEnd::Failed { failure }) => Err(failure.into()),
+        RunState::Ended(RunEnd::Failed { failure }) => exit::report(&failure.clone().into()),
         RunState::Parked { .. } => {
             let hint = how_to_answer(&ended.session);
-            print::err(&format!("stead: the run waits for an answer\n  hint: {hint}\n"));
-            Ok(ExitCode::from(exit::REFUSED))
+            say(&format!("the run waits for an answer\n  hint: {hint}"), exit::REFUSED)
         }
         RunState::Running => {
-            print::err(&format!("stead: the run goes on: stead sessions show {session}\n"));
-            Ok(ExitCode::from(exit::OK))
+            say(&format!("the run goes on: stead sessions show {session}"), exit::OK)
         }
-    }
+    };
+    driver.closing_line(&ended).await;
+    Ok(code)
 }
 
 /// Splits `provider/model`; a name without a slash is a model of whichever provider is the default.

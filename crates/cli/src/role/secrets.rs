@@ -11,13 +11,14 @@ use api::{
     routes::Endpoint,
     secret::{HasSecret, SecretName, SetSecret},
 };
+use provider::catalog;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 use stdx::secret::Secret;
 use vocab::{limits::SECRET_BYTES_MAX, outcome::Failure};
 
-use crate::{args::Secrets, client, env, exit, print};
+use crate::{args::Secrets, client, config, env, exit, models, print};
 
 /// What a terminal sends for Ctrl-C.
 const CTRL_C: u8 = 3;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: Secrets) -> anyhow::Result<ExitCode> {
         let target = Target::default();
         match command {
             Secrets::Set { provider } => {
+                warn_of_unknown(&provider)?;
                 let key = read_key(&provider)?;
                 let client = client::connect(&env::paths()?).await?;
                 let body = SetSecret { provider_id: provider.clone(), key: key.into() };
@@ -56,6 +58,20 @@ pub(crate) fn run(command: Secrets) -> anyhow::Result<ExitCode> {
             }
         }
     })
+}
+
+/// Says before a key is typed that no provider of that name is known: one may be configured later.
+fn warn_of_unknown(provider: &str) -> Result<(), Failure> {
+    // A configuration that is off keeps nobody from storing a key; what reads it next says so.
+    let Ok(config) = config::load(&env::paths()?) else { return Ok(()) };
+    if config.providers.contains_key(provider) || catalog::vendor(provider).is_some() {
+        return Ok(());
+    }
+    let unknown = models::unknown_provider(&config, provider);
+    let hint = unknown.hint.unwrap_or_default();
+    let text = format!("stead: attention: {}\n  hint: {hint}\n", unknown.message);
+    print::err(&print::clean::clean(&text));
+    Ok(())
 }
 
 fn read_key(provider: &str) -> Result<Secret, Failure> {

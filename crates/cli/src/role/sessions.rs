@@ -20,7 +20,7 @@ use crate::{
     args::Sessions,
     client, env, exit,
     print::{self, Look, Style, table::Table, words},
-    role::run::how_to_answer,
+    role::run::{ask, how_to_answer},
 };
 
 /// Of how many sessions that wait a list says how they are answered.
@@ -38,7 +38,10 @@ pub(crate) fn run(command: Sessions) -> anyhow::Result<ExitCode> {
                     return Ok(print::json(&rows));
                 }
                 if rows.is_empty() {
-                    print::err("stead: there are no sessions\n");
+                    let with = query.map(|text| format!(" whose title holds {text:?}"));
+                    let with = print::clean::clean_line(&with.unwrap_or_default());
+                    let gap = if with.is_empty() { "" } else { " " };
+                    print::err(&format!("stead: there are no sessions{gap}{with}\n"));
                     return Ok(ExitCode::from(exit::OK));
                 }
                 let look = Look::of_process();
@@ -51,7 +54,7 @@ pub(crate) fn run(command: Sessions) -> anyhow::Result<ExitCode> {
                 Ok(code)
             }
             Sessions::Show { session, json } => show(&client, &session, json.json).await,
-            Sessions::Rm { sessions } => remove(&client, &sessions).await,
+            Sessions::Rm { sessions, yes } => remove(&client, &sessions, yes).await,
         }
     })
 }
@@ -94,14 +97,22 @@ async fn show(client: &Client, text: &str, as_json: bool) -> anyhow::Result<Exit
     Ok(code)
 }
 
-/// Deletes all that are meant, or none when one of the words is unclear.
-async fn remove(client: &Client, texts: &[String]) -> anyhow::Result<ExitCode> {
+/// Deletes all that are meant, or none when one of the words is unclear or the person does not agree.
+async fn remove(client: &Client, texts: &[String], agreed: bool) -> anyhow::Result<ExitCode> {
+    let terminal = print::stdin_is_terminal() && Look::of_process().err.terminal;
     let mut rows: Vec<SessionRow> = Vec::new();
     for text in texts {
         let row = resolve::session(client, text).await?;
+        if !terminal && !names_id(text, &row.id) {
+            return Err(by_title(text, &row).into());
+        }
         if !rows.iter().any(|known| known.id == row.id) {
             rows.push(row);
         }
+    }
+    if terminal && !agreed && !agrees(&rows).await {
+        print::err("stead: nothing was deleted\n");
+        return Ok(ExitCode::from(exit::REFUSED));
     }
     for row in rows {
         let target = Target::of(&row.id);
@@ -111,6 +122,30 @@ async fn remove(client: &Client, texts: &[String]) -> anyhow::Result<ExitCode> {
         print::err(&format!("stead: deleted {}  {title}\n", words::short_id(&row.id)));
     }
     Ok(ExitCode::from(exit::OK))
+}
+
+/// Tells whether a text is an id, or its beginning or end: a title is too easily another one's.
+fn names_id(text: &str, id: &str) -> bool {
+    let bare = id.split_once('_').map_or(id, |(_, bare)| bare);
+    !text.is_empty() && (id.starts_with(text) || bare.starts_with(text) || bare.ends_with(text))
+}
+
+fn by_title(text: &str, row: &SessionRow) -> Failure {
+    let short = words::short_id(&row.id);
+    let why = format!("{text:?} is a part of a title, and there is no terminal to ask at");
+    Failure::not_started("usage", why).with_hint(format!("name its id: stead sessions rm {short}"))
+}
+
+/// Asks whether all of these are to go.
+async fn agrees(rows: &[SessionRow]) -> bool {
+    for row in rows {
+        let line =
+            format!("{}  {} · {} · {}", words::short_id(&row.id), row.title, row.state, row.cwd);
+        print::err(&format!("{}\n", print::clean::clean_line(&line)));
+    }
+    print::err("Delete this with all that was said, for good? [y]es or [n]o: ");
+    let line = ask::read_line().await.unwrap_or_default();
+    matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
 #[cfg(test)]
@@ -134,5 +169,21 @@ mod tests {
             "ID        TITLE           STATE     MODEL     DIRECTORY         ACTIVE\n\
              ff667788  fix the totals  finished  demo/fix  /home/a/src/site  5 min ago\n"
         );
+    }
+
+    #[test]
+    fn without_a_terminal_only_an_id_names_what_is_deleted() {
+        let id = "ses_0190aa11bb22cc33dd44ee55ff667788";
+        for (text, named) in [
+            (id, true),
+            ("ses_0190aa", true),
+            ("0190aa11", true),
+            ("ff667788", true),
+            ("22cc33", false),
+            ("fix the totals", false),
+            ("", false),
+        ] {
+            assert_eq!(names_id(text, id), named, "{text:?}");
+        }
     }
 }

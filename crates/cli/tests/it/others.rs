@@ -27,6 +27,8 @@ fn a_key_goes_in_and_never_comes_out() {
     home.stead(&["secrets", "rm", "openai"]).with(0);
     home.stead(&["secrets", "has", "openai"]).with(3);
     home.stead_with(&["secrets", "set", "openai"], "two words\n").with(2);
+    let typo = home.stead_with(&["secrets", "set", "opnai"], "sk-0\n").with(0).err;
+    assert!(typo.contains("there is no provider") && typo.contains("did you mean"), "{typo}");
 }
 
 #[test]
@@ -36,7 +38,23 @@ fn a_configuration_that_is_off_is_a_matter_of_usage() {
     let ended = home.stead(&["models"]).with(2);
     assert!(ended.err.contains("did you mean"), "{}", ended.err);
     home.stead(&["nonsense"]).with(2);
+    for (typed, meant) in [(&["rnu"][..], "'run'"), (&["sessions", "lsit"], "'list'")] {
+        let told = home.stead(typed).with(2).err;
+        assert!(told.contains("tip: ") && told.contains(meant), "{told}");
+    }
     home.stead(&["--help"]).with(0);
+}
+
+#[test]
+fn a_relative_place_is_refused_before_anything_is_made_there() {
+    let home = Home::new();
+    for name in ["STEAD_HOME", "STEAD_RUNTIME_DIR", "STEAD_CONFIG", "HOME"] {
+        let refused = home.command(&["daemon", "start"]).env(name, "near/by").output().unwrap();
+        let told = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{name}: {told}");
+        assert!(told.contains(&format!("{name} is the relative path \"near/by\"")), "{told}");
+    }
+    assert!(!home.work().join("near").exists());
 }
 
 #[test]

@@ -84,9 +84,15 @@ fn a_session_goes_on_by_a_part_of_its_name() {
         rows.as_array().unwrap().iter().map(|row| row["title"].as_str().unwrap()).collect();
     assert_eq!(titles, ["first of all", "first again"]);
     assert_eq!(rows[0]["messages"], 4);
-    home.stead(&["sessions", "rm", "of all", "first"]).with(2);
-    home.stead(&["sessions", "rm", "of all"]).with(0);
+    // A title is too easily another one's where nobody can be asked.
+    let by_title = home.stead(&["sessions", "rm", "--yes", "of all"]).with(2);
+    let short = by_title.err.split("stead sessions rm ").nth(1).unwrap().trim().to_owned();
+    home.stead(&["sessions", "rm", &short, "first"]).with(2);
+    home.stead(&["sessions", "show", "of all"]).with(0);
+    home.stead(&["sessions", "rm", &short]).with(0);
     home.stead(&["sessions", "show", "of all"]).with(3);
+    let none = home.stead(&["sessions", "list", "-q", "of all"]).with(0).err;
+    assert!(none.contains("no sessions whose title holds \"of all\""), "{none}");
 }
 
 #[test]
@@ -100,12 +106,43 @@ fn a_failure_says_its_code() {
 }
 
 #[test]
+fn a_session_is_told_no_other_place() {
+    let home = Home::scripted(&echo());
+    home.stead(&["run", "hello"]).with(0);
+    for place in [["-C", "/nonexistent"], ["-w", "nowhere"]] {
+        let refused = home.stead(&["run", "-s", "hello", place[0], place[1], "more"]).with(2);
+        assert!(refused.err.contains("a session works where it began"), "{}", refused.err);
+    }
+}
+
+#[test]
+fn a_mode_that_is_kept_is_named_in_the_last_line() {
+    let home = Home::scripted(&echo());
+    let usual = home.stead(&["run", "hello"]).with(0).err;
+    assert!(!usual.contains("mode "), "{usual}");
+    home.stead(&["run", "-s", "hello", "--mode", "auto", "more"]).with(0);
+    let kept = home.stead(&["run", "-s", "hello", "again"]).with(0).err;
+    assert!(kept.contains("s/m · mode auto · "), "{kept}");
+}
+
+#[test]
+fn a_failure_is_told_before_the_last_line() {
+    let home = Home::scripted(&echo());
+    let told = home.stead(&["run", "fail"]).with(1).err;
+    let at = |text: &str| told.find(text).unwrap_or_else(|| panic!("{text}: {told}"));
+    assert!(at("overloaded_now") < at("go on: stead run"), "{told}");
+}
+
+#[test]
 fn nobody_is_asked_where_nobody_is() {
     let home = Home::scripted(&echo());
     let ended = home.stead(&["run", "tool"]);
     // The refusal goes to the model; this script cannot do without the result and fails.
     assert_eq!(ended.code, 1, "{}", ended.err);
     assert!(ended.err.contains("approval_required"), "{}", ended.err);
+    assert!(ended.err.contains("⎿ bash runs programs, which a person must allow"), "{}", ended.err);
+    let told = "1 call was refused, since nobody could be asked; --mode auto allows it";
+    assert!(ended.err.contains(told), "{}", ended.err);
 }
 
 #[test]

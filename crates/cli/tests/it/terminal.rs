@@ -54,8 +54,8 @@ fn a_question_takes_only_a_clear_answer() {
     let mut terminal = on_terminal(&home, &["run", "look"]);
     terminal.wait_for(QUESTION);
     terminal.type_in("n use the other one\n");
-    terminal.wait_for("refused");
-    terminal.wait_for("use the other one");
+    terminal.wait_for("refused: use the other one");
+    terminal.wait_for("I saw");
     assert_eq!(terminal.end(), 0, "{}", terminal.seen);
 }
 
@@ -103,7 +103,33 @@ fn a_script_answers_without_a_terminal() {
     assert_eq!(first["type"], "stead-session");
     assert!(first["session_id"].as_str().unwrap().ends_with(&session), "{first}");
     assert!(lines.iter().any(|line| line.to_string().contains("not now")), "{lines:?}");
+    let shown = home.stead(&["sessions", "show", &session]).with(0).out;
+    assert!(shown.contains("refused: not now"), "{shown}");
     assert_eq!(lines.last().unwrap()["state"], "finished");
+}
+
+#[test]
+fn a_deletion_is_asked_about_unless_it_is_agreed_to() {
+    let home = asking();
+    let session = left_at_a_question(&home);
+    let mut terminal = on_terminal(&home, &["sessions", "rm", "look"]);
+    terminal.wait_for(&session);
+    terminal.wait_for("[y]es or [n]o: ");
+    terminal.type_in("n\n");
+    terminal.wait_for("nothing was deleted");
+    assert_eq!(terminal.end(), 4, "{}", terminal.seen);
+    home.stead(&["sessions", "show", &session]).with(0);
+
+    let mut terminal = on_terminal(&home, &["sessions", "rm", "look"]);
+    terminal.wait_for("[y]es or [n]o: ");
+    terminal.type_in("y\n");
+    terminal.wait_for("deleted");
+    assert_eq!(terminal.end(), 0, "{}", terminal.seen);
+
+    left_at_a_question(&home);
+    let mut terminal = on_terminal(&home, &["sessions", "rm", "--yes", "look"]);
+    terminal.wait_for("deleted");
+    assert_eq!(terminal.end(), 0, "{}", terminal.seen);
 }
 
 #[test]

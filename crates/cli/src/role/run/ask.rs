@@ -1,6 +1,7 @@
 //! Asking the person at the terminal whether a call may run.
 //!
-//! Everything that will run is shown, and nothing that was typed before the question answers it.
+//! Everything that will run is shown, of a change its first lines, and nothing that was typed before the
+//! question answers it.
 
 use api::{
     agent::{AnswerDone, AnswerRequest},
@@ -14,6 +15,7 @@ use vocab::{
     outcome::Failure,
 };
 
+use super::change;
 use crate::print::{self, Style, clean};
 
 /// What the person said.
@@ -81,7 +83,7 @@ fn understand(line: Option<&str>) -> Said {
 }
 
 /// Reads a line on a thread of its own, so that Ctrl-C is heard meanwhile.
-async fn read_line() -> Option<String> {
+pub(crate) async fn read_line() -> Option<String> {
     let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {
         let mut line = String::new();
@@ -94,6 +96,9 @@ async fn read_line() -> Option<String> {
 /// Words the question: everything that will run.
 pub(crate) fn question(block: &Block, style: Style) -> String {
     let tool = style.bold(&clean::clean_line(&block.tool));
+    if let Some(shown) = change::shown(&block.tool, &block.input, style) {
+        return format!("\n{tool} {shown}");
+    }
     let mut out = format!("\n{tool} wants to run:\n");
     let Value::Object(fields) = &block.input else {
         indent(&mut out, &pretty(&block.input));

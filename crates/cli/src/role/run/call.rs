@@ -81,6 +81,14 @@ pub(crate) fn result(tool: &str, output: &Value) -> String {
     }
 }
 
+/// Returns how a refusal by a person is told, with the reason that the model was given.
+pub(crate) fn refused(hint: Option<&str>) -> String {
+    match hint.and_then(|hint| hint.strip_prefix("their words: ")) {
+        Some(reason) => format!("refused: {reason}"),
+        None => "refused".to_owned(),
+    }
+}
+
 /// Counts the lines of the patch that a change reports.
 fn changed_lines(output: &Value) -> Option<(usize, usize)> {
     let patch = output.pointer("/details/patch").and_then(Value::as_str)?;
@@ -93,10 +101,12 @@ fn changed_lines(output: &Value) -> Option<(usize, usize)> {
     Some((added, removed))
 }
 
-/// Returns the most telling line of a failure: a program's end stands at the end of its output.
-pub(crate) fn failure(tool: &str, text: &str) -> String {
+/// Returns the most telling line of a failure: how a program ended stands at the end of its output, why a
+/// call never began at the beginning.
+pub(crate) fn failure(tool: &str, text: &str, effect: Option<&str>) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let line = if tool == "bash" { lines.next_back() } else { lines.next() };
+    let ran = tool == "bash" && effect != Some("not_started");
+    let line = if ran { lines.next_back() } else { lines.next() };
     line.unwrap_or("failed").to_owned()
 }
 
@@ -137,7 +147,18 @@ mod tests {
         let picture =
             json!({"content": [{"type": "image"}, {"type": "text", "text": "read a.png"}]});
         assert_eq!(result("read", &picture), "read a.png");
-        assert_eq!(failure("bash", "out\n\nexited with code 2\n"), "exited with code 2");
-        assert_eq!(failure("read", "no such file\nhint"), "no such file");
+        for (tool, text, effect, line) in [
+            ("bash", "out\n\nexited with code 2\n", Some("completed"), "exited with code 2"),
+            ("bash", "out\nended", None, "ended"),
+            (
+                "bash",
+                "nobody is there to ask\ndo something else",
+                Some("not_started"),
+                "nobody is there to ask",
+            ),
+            ("read", "no such file\nhint", None, "no such file"),
+        ] {
+            assert_eq!(failure(tool, text, effect), line);
+        }
     }
 }

@@ -2,10 +2,14 @@
 //!
 //! `stead run` and `stead demo` both drive a run; what they print around it is theirs.
 
-use std::{collections::BTreeMap, io, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    time::Duration,
+};
 
 use api::{
-    agent::{AbortRequest, AnswerRequest, Done, RunRequest},
+    agent::{AbortRequest, Done, RunRequest},
     client::{Client, Target},
     routes::Endpoint,
     session::SessionDetail,
@@ -14,13 +18,12 @@ use serde_json::Value;
 use stdx::clock::Clock;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use vocab::{
-    ids::BlockId,
-    message::{Answer, Block, RunState, Usage},
+    message::{Block, Mode, RunState, Usage},
     outcome::{Effect, Failure},
 };
 
 use super::{
-    ask::{self, Said},
+    ask::Said,
     follow::{Begin, Follower, Told},
     show::Show,
 };
@@ -48,6 +51,8 @@ pub(crate) struct Driver<'a> {
     started: Duration,
     interrupts: u32,
     last_output: String,
+    /// The calls that were refused because nobody could be asked.
+    unasked: BTreeSet<String>,
 }
 
 /// Keys of providers, for an answer as for a request.
@@ -82,6 +87,7 @@ impl<'a> Driver<'a> {
             started,
             interrupts: 0,
             last_output: String::new(),
+            unasked: BTreeSet::new(),
         }
     }
 
@@ -169,6 +175,19 @@ impl<'a> Driver<'a> {
         follower: &mut Follower<'_>,
         interrupt: &mut Signal,
     ) -> Result<(RunState, Usage), Failure> {
+        let followed = self.listen(follower, interrupt).await;
+        if followed.is_err() {
+            // What is said of the failure begins a line of its own.
+            self.show.close().ok();
+        }
+        followed
+    }
+
+    async fn listen(
+        &mut self,
+        follower: &mut Follower<'_>,
+        interrupt: &mut Signal,
+    ) -> Result<(RunState, Usage), Failure> {
         let mut finish = None;
         loop {
             let heard = tokio::select! {
@@ -228,16 +247,6 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Stops a parked run: its stream tells the end only to those who come after it.
-    async fn stop_asking(&mut self, session: &str, interrupt: &mut Signal) -> Result<(), Failure> {
-        self.interrupts += 1;
-        self.show.notice("stead: stopping; Ctrl-C once more leaves it");
-        tokio::select! {
-            () = abort(self.client, session) => Ok(()),
-            _ = interrupt.recv() => self.interrupted(session),
-        }
-    }
-
     /// Stops a run that nobody reads any more, as a closed pipe stops a program.
     async fn nobody_reads(&self, error: &io::Error, session: &str) -> Failure {
         abort(self.client, session).await;
@@ -245,6 +254,10 @@ impl<'a> Driver<'a> {
     }
 
     fn remember(&mut self, chunk: &Value) {
+        let data = |name: &str| chunk.pointer(&format!("/data/{name}")).and_then(Value::as_str);
+        if data("code") == Some("approval_required") {
+            self.unasked.extend(data("callId").map(str::to_owned));
+        }
         if chunk.get("type").and_then(Value::as_str) != Some("tool-output-available") {
             return;
         }
@@ -253,72 +266,9 @@ impl<'a> Driver<'a> {
         self.last_output = texts.collect::<Vec<_>>().join("\n");
     }
 
-    /// Asks about every open question; false when nobody answers.
-    async fn ask_all(
-        &mut self,
-        session: &str,
-        blocks: &[Block],
-        keys: &Keys,
-        interrupt: &mut Signal,
-    ) -> Result<bool, Failure> {
-        for block in blocks.iter().filter(|block| open(block)) {
-            let said = tokio::select! {
-                said = ask::ask(block, self.show.look().err.style) => said,
-                _ = interrupt.recv() => {
-                    return self.stop_asking(session, interrupt).await.map(|()| true);
-                }
-            };
-            let Some(answer) = said.answer() else { return Ok(false) };
-            match self.say(session, &block.id, answer, keys).await {
-                // Whoever sits here sees how the run goes on without it.
-                Err(failure) if failure.code == "answer_late" => {
-                    print::err(&format!("stead: {}\n", failure.message));
-                }
-                said => said?,
-            }
-        }
-        Ok(true)
-    }
-
-    /// Gives one answer to every open question, and shows each.
-    async fn say_all(
-        &self,
-        session: &str,
-        blocks: &[Block],
-        said: &Said,
-        keys: &Keys,
-    ) -> Result<bool, Failure> {
-        let Some(answer) = said.answer() else { return Ok(false) };
-        for block in blocks.iter().filter(|block| open(block)) {
-            print::err(&ask::question(block, self.show.look().err.style));
-            print::err(if answer.approved { "allowed\n" } else { "refused\n" });
-            self.say(session, &block.id, answer.clone(), keys).await?;
-        }
-        Ok(true)
-    }
-
-    async fn say(
-        &self,
-        session: &str,
-        block: &BlockId,
-        answer: Answer,
-        keys: &Keys,
-    ) -> Result<(), Failure> {
-        let request = AnswerRequest {
-            session_id: session.to_owned(),
-            block_id: block.to_string(),
-            approved: answer.approved,
-            reason: answer.reason,
-            keys: keys.clone(),
-        };
-        if !ask::answer(self.client, &request).await? {
-            print::err("stead: that needs no answer any more; somebody else was faster\n");
-        }
-        Ok(())
-    }
-
     /// Asks how a run stands whose stream did not tell.
-    async fn ask_daemon(&self, session: &str) -> Result<(RunState, Usage), Failure> {
+    async fn ask_daemon(&mut self, session: &str) -> Result<(RunState, Usage), Failure> {
+        self.show.close().map_err(|error| broken_output(&error))?;
         let detail = self.detail(session).await?;
         let run = detail.run.ok_or_else(|| {
             Failure::new("no_live_run", Effect::Indeterminate, "the session has no run")
@@ -335,17 +285,24 @@ impl<'a> Driver<'a> {
         Ok(self.client.json::<(), _>(Endpoint::SessionShow, target, None).await?)
     }
 
-    /// Prints the last line: model, tokens, duration, and how to go on.
+    /// Prints the last line: model, tokens, duration, and how to go on. Before it, what a person might
+    /// have allowed.
     pub(crate) async fn closing_line(&mut self, ended: &Ended) {
         if self.show.is_json() {
             // Whoever closed the pipe before the last line has seen enough.
             self.show.end(ended).ok();
             return;
         }
+        if let Some(line) = unasked_line(self.unasked.len()) {
+            print::err(&line);
+        }
         let short = words::short_id(&ended.session);
         let mut facts = Vec::new();
         if let Ok(detail) = self.detail(&ended.session).await {
             facts.extend(detail.row.model);
+            if detail.row.mode != Mode::default() {
+                facts.push(format!("mode {}", detail.row.mode));
+            }
         }
         facts.push(format!("{} tokens", words::count(ended.usage.total())));
         facts.push(words::took(self.clock.monotonic().saturating_sub(self.started)));
@@ -355,6 +312,18 @@ impl<'a> Driver<'a> {
         let line = print::clean::clean_line(&facts.join(" · "));
         print::err(&format!("{gap}{}\n", look.err.style.dim(&line)));
     }
+}
+
+/// Says how many calls were refused for want of somebody to ask.
+fn unasked_line(n_calls: usize) -> Option<String> {
+    let (calls, them) = match n_calls {
+        0 => return None,
+        1 => ("1 call was".to_owned(), "it"),
+        n => (format!("{n} calls were"), "them"),
+    };
+    Some(format!(
+        "stead: {calls} refused, since nobody could be asked; --mode auto allows {them}\n"
+    ))
 }
 
 /// Stops a run. One that cannot be stopped is found at work, or waiting, by whoever looks next.
@@ -382,5 +351,6 @@ fn end_of(chunk: &Value) -> Option<(RunState, Usage)> {
     Some((state, usage.unwrap_or_default()))
 }
 
+mod asking;
 #[cfg(test)]
 mod tests;

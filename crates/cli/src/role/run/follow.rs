@@ -17,7 +17,10 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
-use crate::print::sse::{Decoder, Event};
+use crate::print::{
+    sse::{Decoder, Event},
+    words,
+};
 
 /// What the stream told.
 #[derive(Debug, Clone, PartialEq)]
@@ -182,7 +185,10 @@ impl<'a> Follower<'a> {
                 .with_hint("look whether it began: stead sessions list");
         }
         let message = format!("the stream of the run broke and did not come back: {}", why.message);
-        broken(&message).with_hint(format!("look at it: stead sessions show {}", self.session))
+        let short = words::short_id(&self.session);
+        broken(&message).with_hint(format!(
+            "go on: stead run -s {short} \"…\"\nlook at it: stead sessions show {short}"
+        ))
     }
 
     fn understand(&mut self, event: Event) -> Option<Told> {

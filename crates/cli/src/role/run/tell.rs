@@ -40,6 +40,13 @@ struct Call {
     told: bool,
 }
 
+#[derive(Debug)]
+struct Failed {
+    call: String,
+    /// What the tool said; none where a person refused.
+    text: Option<String>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Words,
@@ -57,7 +64,8 @@ pub(crate) struct Teller {
     calls: BTreeMap<String, Call>,
     notes: BTreeSet<String>,
     /// A failed call whose code and effect are told by the next chunk.
-    failed: Option<(String, String)>,
+    failed: Option<Failed>,
+    /// The call whose own line was printed last, so that its result need not name it.
     latest_call: String,
     last: Option<Kind>,
     words: Words,
@@ -114,10 +122,11 @@ impl Teller {
                 self.result(id, &text, now, &mut out);
             }
             "tool-output-error" => {
-                self.failed = Some((field("toolCallId").into(), field("errorText").into()))
+                let text = Some(field("errorText").to_owned());
+                self.failed = Some(Failed { call: field("toolCallId").to_owned(), text });
             }
             "tool-output-denied" => {
-                self.failed = Some((field("toolCallId").into(), "refused".into()))
+                self.failed = Some(Failed { call: field("toolCallId").to_owned(), text: None });
             }
             "data-stead-outcome" => self.flush_failed(chunk.get("data"), now, &mut out),
             "data-stead-note" => self.note(field("id"), chunk, &mut out),
@@ -141,6 +150,7 @@ impl Teller {
     /// Goes on as on an empty page, with all that was told known.
     pub(crate) fn turn_page(&mut self) {
         self.last = None;
+        self.latest_call.clear();
         self.words =
             Words { markdown: Markdown::new(self.look.out.style), open: false, told: false };
     }
@@ -218,6 +228,7 @@ impl Teller {
             self.push_words(rest, out);
         }
         self.close_line(out);
+        self.latest_call.clear();
         let together = self.look.out.terminal && self.look.err.terminal;
         let end = "\n".to_owned();
         match (self.last, kind) {
@@ -253,13 +264,20 @@ impl Teller {
     }
 
     fn result(&mut self, id: &str, text: &str, now: Duration, out: &mut Vec<Piece>) {
-        let Some(line) = self.result_line(id, text, now) else { return };
+        let Some(line) = self.result_line(id, text, &[], now) else { return };
         let line = self.look.err.style.dim(&format!("  ⎿ {line}"));
         self.work_line(&line, out);
     }
 
-    /// Returns the words after the hook; none when they were told already.
-    fn result_line(&mut self, id: &str, text: &str, now: Duration) -> Option<String> {
+    /// Returns the words after the hook, with the longest of the tails that leaves them whole; none when
+    /// they were told already.
+    fn result_line(
+        &mut self,
+        id: &str,
+        text: &str,
+        tails: &[String],
+        now: Duration,
+    ) -> Option<String> {
         let other = id != self.latest_call;
         let call = self.calls.get_mut(id)?;
         if std::mem::replace(&mut call.told, true) {
@@ -271,20 +289,30 @@ impl Teller {
         } else {
             String::new()
         };
+        let said = clean::clean_line(&format!("{whose}{text}"));
         let room = self.look.width.saturating_sub(4 + took.len());
-        Some(width::cut(&clean::clean_line(&format!("{whose}{text}")), room) + &took)
+        let fits = |tail: &&String| width::of(&said) + width::of(tail) <= room;
+        // Words that are cut anyway leave the short tail its place, as long as most of it is theirs.
+        let short = || tails.last().filter(|tail| width::of(tail) <= room / 2);
+        let tail = tails.iter().find(fits).or_else(short).map_or("", String::as_str);
+        Some(width::cut(&said, room.saturating_sub(width::of(tail))) + tail + &took)
     }
 
     fn flush_failed(&mut self, data: Option<&Value>, now: Duration, out: &mut Vec<Piece>) {
-        let Some((id, text)) = self.failed.take() else { return };
+        let Some(Failed { call: id, text }) = self.failed.take() else { return };
         let field = |name: &str| data.and_then(|data| data.get(name)).and_then(Value::as_str);
         let tool = self.calls.get(&id).map_or("", |call| call.tool.as_str());
-        let mut said = call::failure(tool, &text);
-        if let (Some(code), Some(effect)) = (field("code"), field("effect")) {
-            let room = self.look.width.saturating_sub(code.len() + effect.len() + 20);
-            said = format!("{} ({code} · {effect})", width::cut(&clean::clean_line(&said), room));
-        }
-        let Some(line) = self.result_line(&id, &said, now) else { return };
+        let mut tails = Vec::new();
+        let said = match &text {
+            Some(text) => {
+                if let (Some(code), Some(effect)) = (field("code"), field("effect")) {
+                    tails = vec![format!(" ({code} · {effect})"), format!(" ({code})")];
+                }
+                call::failure(tool, text, field("effect"))
+            }
+            None => call::refused(field("hint")),
+        };
+        let Some(line) = self.result_line(&id, &said, &tails, now) else { return };
         let line = format!("  ⎿ {}", self.look.err.style.red(&line));
         self.work_line(&line, out);
     }

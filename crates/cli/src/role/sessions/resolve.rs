@@ -9,6 +9,7 @@ use api::{
     session::{SessionDetail, SessionRow},
 };
 use futures_util::future::join_all;
+use stdx::clock::{Clock, Timestamp};
 use vocab::outcome::Failure;
 
 use crate::print::{clean, words};
@@ -39,10 +40,10 @@ pub(crate) async fn detail(client: &Client, text: &str) -> Result<SessionDetail,
         Err(ClientError::Problem(problem)) if problem.code == "ambiguous" => {
             let asked = problem.candidates.iter().take(CANDIDATES_SHOWN);
             let rows = join_all(asked.map(|id| async move {
-                let title = show(client, id).await.map(|detail| detail.row.title);
-                (id.clone(), title.unwrap_or_default())
+                let row = show(client, id).await.map(|detail| detail.row);
+                (id.clone(), row.ok())
             }));
-            Err(ambiguous(text, &rows.await, *problem))
+            Err(ambiguous(text, &rows.await, Clock::system().now(), *problem))
         }
         Err(error) => Err(error.into()),
     }
@@ -52,13 +53,25 @@ async fn show(client: &Client, text: &str) -> Result<SessionDetail, ClientError>
     client.json::<(), _>(Endpoint::SessionShow, Target::of(text), None).await
 }
 
-fn ambiguous(text: &str, rows: &[(String, String)], problem: Problem) -> Failure {
-    let mut lines: Vec<String> = rows
-        .iter()
-        .map(|(id, title)| {
-            format!("{}  {}", words::short_id(id), clean::clean_line(title)).trim_end().to_owned()
-        })
-        .collect();
+fn ambiguous(
+    text: &str,
+    rows: &[(String, Option<SessionRow>)],
+    now: Timestamp,
+    problem: Problem,
+) -> Failure {
+    // Titles may be alike: when and where tells sessions apart.
+    let line = |(id, row): &(String, Option<SessionRow>)| {
+        let short = words::short_id(id);
+        row.as_ref().map_or_else(
+            || short.to_owned(),
+            |SessionRow { title, cwd, updated_at, .. }| {
+                let active = words::ago(now, updated_at);
+                let rest = clean::clean_line(&format!("{title} · {active} · {cwd}"));
+                format!("{short}  {rest}")
+            },
+        )
+    };
+    let mut lines: Vec<String> = rows.iter().map(line).collect();
     let more = problem.candidates.len().saturating_sub(rows.len());
     if more > 0 {
         lines.push(format!("… and {more} more"));
@@ -78,11 +91,17 @@ mod tests {
             candidates: ids.clone(),
             ..Failure::not_started("ambiguous", "several sessions match").into()
         };
-        let rows: Vec<_> = ids.into_iter().take(10).map(|id| (id, "a\x1b[2J".to_owned())).collect();
-        let failure = ambiguous("0190", &rows, problem);
+        let row: SessionRow = serde_json::from_value(serde_json::json!({
+            "id": "", "title": "a\x1b[2J", "workspace": "", "cwd": "/w", "mode": "auto", "state": "idle",
+            "messages": 1, "usage": {}, "created_at": "", "updated_at": "2023-11-14T22:13:20.000Z",
+        }))
+        .unwrap();
+        let rows: Vec<_> = ids.into_iter().take(10).map(|id| (id, Some(row.clone()))).collect();
+        let now = Timestamp::from_millis(1_700_000_060_000);
+        let failure = ambiguous("0190", &rows, now, problem);
         assert_eq!(failure.code, "ambiguous");
         let hint = failure.hint.unwrap();
-        assert!(hint.starts_with("00000000  a␛[2J\n00000001  a"), "{hint}");
-        assert!(hint.ends_with("00000009  a␛[2J\n… and 2 more"), "{hint}");
+        assert!(hint.starts_with("00000000  a␛[2J · 1 min ago · /w\n00000001  a"), "{hint}");
+        assert!(hint.ends_with("00000009  a␛[2J · 1 min ago · /w\n… and 2 more"), "{hint}");
     }
 }

@@ -4,6 +4,7 @@
 
 use api::session::SessionDetail;
 use serde_json::Value;
+use stdx::clock::Timestamp;
 use vocab::live::state_word;
 
 use crate::{
@@ -32,17 +33,19 @@ pub(crate) fn render(detail: &SessionDetail, messages: &[Value], look: Look) -> 
     for message in messages {
         let user = message.get("role").and_then(Value::as_str) == Some("user");
         let at = message.pointer("/metadata/createdAt").and_then(Value::as_str).unwrap_or_default();
+        let at = Timestamp::parse(at).map_or_else(|| at.to_owned(), Timestamp::local);
         let who = style.bold(if user { "you" } else { "agent" });
-        out.push_str(&format!("\n{who}  {}\n\n", style.dim(&clean::clean_line(at))));
+        out.push_str(&format!("\n{who}  {}\n\n", style.dim(&clean::clean_line(&at))));
         let parts = message.get("parts").and_then(Value::as_array);
-        for part in parts.into_iter().flatten() {
-            draw(part, look, &mut out);
+        let parts = parts.map_or(&[][..], Vec::as_slice);
+        for part in parts {
+            draw(part, parts, look, &mut out);
         }
     }
     out
 }
 
-fn draw(part: &Value, look: Look, out: &mut String) {
+fn draw(part: &Value, parts: &[Value], look: Look, out: &mut String) {
     let style = look.out.style;
     let field = |name: &str| part.get(name).and_then(Value::as_str).unwrap_or_default();
     match field("type") {
@@ -64,13 +67,13 @@ fn draw(part: &Value, look: Look, out: &mut String) {
         }
         kind => {
             if let Some(tool) = kind.strip_prefix("tool-") {
-                draw_call(tool, part, style, out);
+                draw_call(tool, part, parts, style, out);
             }
         }
     }
 }
 
-fn draw_call(tool: &str, part: &Value, style: Style, out: &mut String) {
+fn draw_call(tool: &str, part: &Value, parts: &[Value], style: Style, out: &mut String) {
     let subject = call::subject(tool, part.get("input").unwrap_or(&Value::Null));
     let (tool_shown, subject) = (clean::clean_line(tool), clean::clean_line(&subject));
     out.push_str(&format!("● {}  {subject}\n", style.bold(&tool_shown)));
@@ -84,7 +87,7 @@ fn draw_call(tool: &str, part: &Value, style: Style, out: &mut String) {
         "output-error" => {
             part.get("errorText").and_then(Value::as_str).unwrap_or("failed").to_owned()
         }
-        "output-denied" => "refused".to_owned(),
+        "output-denied" => call::refused(hint_of(part, parts)),
         "approval-requested" => "waits for an answer".to_owned(),
         _ => "not ended".to_owned(),
     };
@@ -98,6 +101,13 @@ fn draw_call(tool: &str, part: &Value, style: Style, out: &mut String) {
         out.push_str(&format!("{}\n", style.dim(&format!("  … {more} more"))));
     }
     out.push('\n');
+}
+
+/// Returns what a failed call was told to do: its outcome stands beside it among the parts.
+fn hint_of<'a>(part: &Value, parts: &'a [Value]) -> Option<&'a str> {
+    let id = part.get("toolCallId")?;
+    let outcome = parts.iter().find(|other| other.pointer("/data/callId") == Some(id))?;
+    outcome.pointer("/data/hint")?.as_str()
 }
 
 #[cfg(test)]
@@ -123,6 +133,8 @@ mod tests {
                 {"type": "tool-read", "input": {"path": "a.txt"}, "state": "output-available",
                  "output": {"content": [{"type": "text", "text": long}]}},
                 {"type": "tool-bash", "input": {"command": "false"}, "state": "output-error", "errorText": "exited with code 1"},
+                {"type": "tool-bash", "toolCallId": "c3", "input": {"command": "rm x"}, "state": "output-denied"},
+                {"type": "data-stead-outcome", "data": {"callId": "c3", "hint": "their words: keep it"}},
             ]}),
         ];
         let look = Look {
@@ -133,6 +145,7 @@ mod tests {
         let text = render(&detail, &messages, look);
         assert!(text.starts_with("totals\nses_1 · demo/fix · mode auto · idle · 7 tokens · /w\n\nyou  T1\n\nfix␛[2J it\n\n"), "{text}");
         assert!(text.contains("agent  \n\nLooking.\n\n● read  a.txt\n  │ 0\n"), "{text}");
+        assert!(text.contains("● bash  rm x\n  │ refused: keep it\n"), "{text}");
         assert!(
             text.contains("  │ 11\n  … 2 lines more\n\n● bash  false\n  │ exited with code 1\n"),
             "{text}"

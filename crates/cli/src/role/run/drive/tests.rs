@@ -17,3 +17,12 @@ fn the_finish_tells_how_the_run_stands() {
     assert_eq!(state(json!({"state": "parked", "blocks": []})), Some(("parked", 3)));
     assert_eq!(end_of(&json!({"type": "text-delta"})), None);
 }
+
+#[test]
+fn calls_that_nobody_could_be_asked_about_are_counted() {
+    let line = |n| unasked_line(n).unwrap_or_default();
+    assert_eq!(line(0), "");
+    for (n, words) in [(1, "1 call was refused, "), (2, "2 calls were refused, ")] {
+        assert!(line(n).contains(words) && line(n).contains("--mode auto allows"), "{}", line(n));
+    }
+}

@@ -74,7 +74,7 @@ fn a_terminal_shows_text_and_work_in_turn() {
 !● bash  npm test
 !● read  a.txt
 !  ⎿ bash npm test: 3 lines · 1.0 s
-!  ⎿ 1 line · 1.0 s
+!  ⎿ read a.txt: 1 line · 1.0 s
 !· asked again
 >
 >Done.
@@ -118,13 +118,28 @@ fn a_failed_call_tells_line_code_and_effect() {
             "data": {"callId": "c1", "code": "exit_status", "effect": "completed"}}),
         call("c2", "write", json!({"path": "b"})),
         json!({"type": "tool-output-denied", "toolCallId": "c2"}),
+        json!({"type": "data-stead-outcome", "id": "c2", "data": {"callId": "c2", "code": "denied",
+            "effect": "not_started", "hint": "their words: not today"}}),
+        call("c3", "bash", json!({"command": "ls"})),
+        json!({"type": "tool-output-error", "toolCallId": "c3",
+            "errorText": "bash runs programs, and nobody is there to ask\nuse others"}),
+        json!({"type": "data-stead-outcome", "id": "c3", "data": {"callId": "c3",
+            "code": "approval_required", "effect": "not_started"}}),
+        call("c4", "own", json!({})),
+        json!({"type": "tool-output-error", "toolCallId": "c4", "errorText": "it went wrong"}),
+        json!({"type": "data-stead-outcome", "id": "c4", "data": {"callId": "c4",
+            "code": "a_code_that_is_long", "effect": "indeterminate"}}),
         json!({"type": "finish"}),
     ];
     let expected = "\
 !● bash  make …
 !  ⎿ exited with code 2 (exit_status · completed) · 1.0 s
 !● write  b
-!  ⎿ refused · 1.0 s
+!  ⎿ refused: not today · 1.0 s
+!● bash  ls
+!  ⎿ bash runs programs, and no… (approval_required) · 1.0 s
+!● own
+!  ⎿ it went wrong (a_code_that_is_long) · 1.0 s
 ";
     assert_eq!(play(look(true), false, &chunks), expected);
 }
