@@ -16,8 +16,8 @@ fn a_panic_is_told_by_its_place_and_with_its_ids() {
     }));
     std::panic::set_hook(before);
     assert!(fell.is_err());
-    let text = String::from_utf8(state_file::read(&path, LOG_FILE_BYTES_MAX).unwrap().unwrap())
-        .unwrap();
+    let text =
+        String::from_utf8(state_file::read(&path, LOG_FILE_BYTES_MAX).unwrap().unwrap()).unwrap();
     let line: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert!(line["place"].as_str().is_some_and(|place| place.contains("log.rs:")), "{line}");
     assert_eq!(line["span"]["call"], "c1");
