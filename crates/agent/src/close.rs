@@ -52,10 +52,7 @@ pub(crate) fn close_with(
     let mut entry = Entry { durability: Durability::Power, ..tail };
     let mut parts = transcript.parts().to_vec();
     put(&mut parts, &entry.parts);
-    let end = bounded(match end {
-        RunEnd::Failed { failure } => RunEnd::Failed { failure: of_run(&parts, failure) },
-        end => end,
-    });
+    let end = bounded(&parts, end);
     let mut ordinal = next_ordinal(&parts);
     for (idx, part) in parts.iter_mut().enumerate() {
         let Some(chunk) = close_part((idx, &mut *part), &end, ordinal) else { continue };
@@ -87,10 +84,13 @@ pub(crate) fn close_with(
 /// Returns the failure of a run with these parts: it tells no less than what the run's calls did, since
 /// whoever reads it decides whether to try the whole run again.
 pub(crate) fn of_run(parts: &[Part], failure: Failure) -> Failure {
-    let done = parts.iter().filter_map(|part| match part {
-        Part::Call { state: CallState::Ended { outcome, .. }, .. } => Some(outcome.effect()),
-        Part::Call { state: CallState::Started, .. } => Some(Effect::Indeterminate),
-        _ => None,
+    let done = parts.iter().filter_map(|part| {
+        let Part::Call { state, .. } = part else { return None };
+        match state {
+            CallState::Ended { outcome, .. } => Some(outcome.effect()),
+            CallState::Started => Some(Effect::Indeterminate),
+            CallState::Requested | CallState::Blocked | CallState::Approved => None,
+        }
     });
     let effect = done.fold(failure.effect, Effect::max);
     Failure { effect, ..failure }
@@ -161,9 +161,10 @@ fn replace(parts: &mut Vec<(usize, Part)>, idx: usize, part: Part) {
     }
 }
 
-/// Cuts the texts of a failure, because facts are thin.
-fn bounded(end: RunEnd) -> RunEnd {
+/// Cuts the texts of a failure, because facts are thin, and has it tell what the run's calls did.
+fn bounded(parts: &[Part], end: RunEnd) -> RunEnd {
     let RunEnd::Failed { failure } = end else { return end };
+    let failure = of_run(parts, failure);
     // Control characters would grow sixfold as JSON.
     let thin = |text: &str| beginning(text, RUN_FAILURE_BYTES_MAX).replace(char::is_control, " ");
     RunEnd::Failed {

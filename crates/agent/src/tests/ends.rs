@@ -253,9 +253,8 @@ async fn a_journal_that_refuses_stops_the_run_at_once() {
         let RunState::Ended(RunEnd::Failed { failure }) = state else { panic!("{state:?}") };
         // What is told of the run is told of its calls too.
         let calls = rig.pen.transcript();
-        let calls = calls.parts().iter().filter_map(|part| match part {
-            Part::Call { state, .. } => Some(state.clone()),
-            _ => None,
+        let calls = calls.parts().iter().filter_map(|part| {
+            if let Part::Call { state, .. } = part { Some(state.clone()) } else { None }
         });
         let told = calls.fold(Effect::NotStarted, |told, call| match call {
             CallState::Started => Effect::Indeterminate,

@@ -19,7 +19,7 @@ fn a_panic_is_told_by_its_place_and_with_its_ids() {
     let text =
         String::from_utf8(state_file::read(&path, LOG_FILE_BYTES_MAX).unwrap().unwrap()).unwrap();
     let line: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert!(line["place"].as_str().is_some_and(|place| place.contains("log.rs:")), "{line}");
+    assert!(line["place"].as_str().is_some_and(|place| place.contains("log/tests.rs:")), "{line}");
     assert_eq!(line["span"]["call"], "c1");
     assert_eq!(line["span"]["run"], "r1");
     assert!(!text.contains("PAYLOAD"), "{text}");

@@ -146,7 +146,7 @@ fn no_key(problem: &str) -> Failure {
 }
 
 /// Tells whether anything but white space comes before the end. So much of that is no key's file.
-fn more_follows(reader: impl io::Read) -> bool {
+fn more_follows(reader: impl io::BufRead) -> bool {
     let limit = u64::try_from(SECRET_BYTES_MAX).unwrap_or(u64::MAX);
     let mut n_bytes = 0;
     for byte in reader.take(limit).bytes() {
@@ -209,7 +209,7 @@ mod tests {
         {
             assert_eq!(more_follows(rest.as_bytes()), follows, "{rest:?}");
         }
-        assert!(more_follows(io::repeat(b'\n')));
+        assert!(more_follows(io::BufReader::new(io::repeat(b'\n'))));
         assert!(line_of(&b"\xff\n"[..]).is_err());
         assert_eq!(
             line_of(io::BufReader::new(io::repeat(b'x'))).unwrap().len(),

@@ -24,6 +24,7 @@ use crate::{
 };
 
 mod people;
+mod refused;
 
 fn bounded(change: impl FnOnce(&mut Bounds)) -> Plan {
     let mut plan = Plan::default();
@@ -34,12 +35,9 @@ fn bounded(change: impl FnOnce(&mut Bounds)) -> Plan {
 /// What other tests shrink to be met in a moment is what the table says where nobody shrinks it.
 #[test]
 fn the_usual_bounds_are_those_of_the_table() {
-    let Bounds { connections, refused, head_read, stall, linger } = Bounds::default();
-    for (time, row) in [
-        (head_read, limits::HEAD_READ_MS_MAX),
-        (stall, limits::STREAM_STALL_MS_MAX),
-        (linger, limits::LINGER_MS_MAX),
-    ] {
+    let Bounds { connections, refused, head_read, stall, .. } = Bounds::default();
+    for (time, row) in [(head_read, limits::HEAD_READ_MS_MAX), (stall, limits::STREAM_STALL_MS_MAX)]
+    {
         assert_eq!(time, Duration::from_millis(row));
     }
     assert_eq!(connections, limits::CONNECTIONS_MAX);
@@ -271,47 +269,6 @@ async fn a_source_waits_for_a_client_that_does_not_read() {
     let most = 2 * limits::STREAM_BACKLOG_BYTES_MAX + held_by_kernel;
     assert!(given <= most, "{given} bytes were taken from the source, of at most {most}");
 }
-
-#[tokio::test]
-async fn a_refused_client_is_read_only_so_far() {
-    let house = House::open(bounded(|b| b.linger = Duration::from_secs(3_600))).await;
-    let head = format!(
-        "POST /agent/abort HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
-         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        crate::testing::CREDENTIAL,
-        usize::MAX / 4,
-    );
-    for over_tcp in [true, false] {
-        let mut stream: Box<dyn Connection> = match over_tcp {
-            true => Box::new(house.tcp().await),
-            false => Box::new(house.unix().await),
-        };
-        stream.write_all(head.as_bytes()).await.unwrap();
-        let (chunk, mut sent) = (vec![b' '; 1 << 20], 0);
-        while let Ok(bytes) = stream.write(&chunk).await {
-            sent += bytes;
-        }
-        // What the kernel holds on the way comes on top.
-        let most = limits::LINGER_BYTES_MAX + (16 << 20);
-        assert!((limits::LINGER_BYTES_MAX..most).contains(&sent), "{sent}");
-    }
-}
-
-#[tokio::test]
-async fn a_refused_client_goes_on_sending_only_for_a_while() {
-    let house = House::open(bounded(|b| b.linger = Duration::from_millis(50))).await;
-    let mut stream = house.unix().await;
-    stream.write_all(b"nonsense\r\n\r\n").await.unwrap();
-    // Too little at a time to be ended for how much it is.
-    let mut sent = 0;
-    while let Ok(bytes) = stream.write(b"and so on").await {
-        sent += bytes;
-        assert!(sent < limits::LINGER_BYTES_MAX, "it is read on and on");
-    }
-}
-
-trait Connection: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send {}
-impl<T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send> Connection for T {}
 
 #[tokio::test]
 async fn a_drain_lets_work_end_and_cuts_the_rest() {

@@ -37,43 +37,44 @@ async fn a_stop_answers_when_the_run_has_told_its_last_fact() {
     assert_eq!(sessions.runs.count(), 1);
 }
 
+/// Starts a run that ends as soon as it is told to, where nobody holds the session.
+fn start(sessions: &Sessions, session: &SessionId) -> Option<CancellationToken> {
+    drop(sessions.runs.reserve(session).ok()?);
+    let (reservation, live) = live_run(sessions, session, a_run());
+    let cancel = live.cancel;
+    let told = cancel.clone();
+    tokio::spawn(async move {
+        told.cancelled().await;
+        drop(reservation);
+    });
+    Some(cancel)
+}
+
+/// At every point where a stop waits for something, a run may start.
+async fn check(
+    sessions: &Sessions,
+    session: &SessionId,
+    stop: impl Future<Output = Result<(), Failure>>,
+) {
+    let mut stop = std::pin::pin!(stop);
+    let mut started = Vec::new();
+    let answer = loop {
+        let polled = poll_fn(|context| Poll::Ready(stop.as_mut().poll(context))).await;
+        if let Poll::Ready(answer) = polled {
+            break answer;
+        }
+        started.extend(start(sessions, session));
+        tokio::task::yield_now().await;
+    };
+    answer.unwrap();
+    assert!(started.iter().all(CancellationToken::is_cancelled));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_stop_misses_no_run_that_starts_while_it_looks() {
-    for deletes in [false, true] {
-        let (_dir, sessions) = sessions();
-        let person = Caller::passed(CallerKind::Person, Carrier::Socket);
-        let row = sessions.create(&person, crate::sessions::Create::default()).await.unwrap();
-        let run = |stop: bool| {
-            let (sessions, person, session) = (sessions.clone(), person.clone(), row.id.clone());
-            async move {
-                if stop {
-                    sessions.delete(&person, &session).await
-                } else {
-                    sessions.abort(&person, &session).await
-                }
-            }
-        };
-        // At every point where a stop waits for something, a run may start.
-        let mut stop = std::pin::pin!(run(deletes));
-        let mut started = Vec::new();
-        let answer = loop {
-            let polled = poll_fn(|context| Poll::Ready(stop.as_mut().poll(context))).await;
-            if let Poll::Ready(answer) = polled {
-                break answer;
-            }
-            if let Ok(reservation) = sessions.runs.reserve(&row.id) {
-                drop(reservation);
-                let (reservation, live) = live_run(&sessions, &row.id, a_run());
-                let cancel = live.cancel;
-                started.push(cancel.clone());
-                tokio::spawn(async move {
-                    cancel.cancelled().await;
-                    drop(reservation);
-                });
-            }
-            tokio::task::yield_now().await;
-        };
-        answer.unwrap();
-        assert!(started.iter().all(CancellationToken::is_cancelled));
-    }
+    let (_dir, sessions) = sessions();
+    let person = Caller::passed(CallerKind::Person, Carrier::Socket);
+    let row = sessions.create(&person, crate::sessions::Create::default()).await.unwrap();
+    check(&sessions, &row.id, sessions.abort(&person, &row.id)).await;
+    check(&sessions, &row.id, sessions.delete(&person, &row.id)).await;
 }

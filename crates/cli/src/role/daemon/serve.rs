@@ -178,18 +178,13 @@ async fn composed(
 
 /// Says why the doors do not open, with a way out where there is one.
 fn not_open(error: ListenError) -> anyhow::Error {
-    match &error {
-        ListenError::InUse(path) => {
-            let message = format!("another process listens at {}", path.display());
-            Failure::not_started(error.code(), message)
-                .with_hint(
-                    "it is the daemon of another state directory, or of one that was removed: stop it, \
-                     or set STEAD_RUNTIME_DIR to a directory of this one's own",
-                )
-                .into()
-        }
-        _ => error.into(),
-    }
+    let ListenError::InUse(path) = &error else { return error.into() };
+    let message = format!("another process listens at {}", path.display());
+    let failure = Failure::not_started(error.code(), message).with_hint(
+        "it is the daemon of another state directory, or of one that was removed: stop it, or set \
+         STEAD_RUNTIME_DIR to a directory of this one's own",
+    );
+    failure.into()
 }
 
 /// The signals that end a daemon.
