@@ -21,6 +21,7 @@ mod mirror;
 mod modes;
 mod osc;
 mod paint;
+mod print;
 mod reflow;
 mod resets;
 mod sgr;

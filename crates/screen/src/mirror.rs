@@ -10,7 +10,7 @@ use crate::{
     modes::Mode,
     resets::Levels,
     size::Size,
-    tail::{self, Tail},
+    tail::{ESC, Tail},
     terminal::Terminal,
 };
 
@@ -62,17 +62,22 @@ impl Mirror {
             self.parser = Parser::new();
             self.parser.advance(&mut self.terminal, self.tail.pending());
         }
-        self.tail.follow(chunk);
-        let mut text = &chunk[..chunk.len() - self.tail.n_half()];
-        // A half before a half will never be whole, and the parser must not be left with it either.
-        let mut n_broken = 0;
-        while 0 < self.tail.n_half() && !tail::half_character(text).is_empty() {
-            text = &text[..text.len() - tail::half_character(text).len()];
-            n_broken += 1;
-        }
-        self.parser.advance(&mut self.terminal, text);
-        for _ in 0..n_broken {
-            self.terminal.put(char::REPLACEMENT_CHARACTER);
+        let mut rest = chunk;
+        while !rest.is_empty() {
+            let n_text = match self.tail.is_ground() {
+                true => memchr::memchr(ESC, rest).unwrap_or(rest.len()),
+                false => 0,
+            };
+            let (text, sequence) = rest.split_at(n_text);
+            rest = sequence;
+            if rest.is_empty() {
+                self.terminal.text(self.tail.keep_half_character(text));
+            } else {
+                self.terminal.text(text);
+                let n_bytes = self.tail.follow(rest);
+                self.parser.advance(&mut self.terminal, &rest[..n_bytes]);
+                rest = &rest[n_bytes..];
+            }
         }
     }
 

@@ -136,6 +136,10 @@ pub(crate) fn makes_room(cell: &Cell, glyph: &Cell) -> bool {
 }
 
 fn push(character: char, out: &mut Vec<u8>) {
+    // Most text is ASCII, and every line of a flood comes this way.
+    if let Ok(byte @ 0..0x80) = u8::try_from(character) {
+        return out.push(byte);
+    }
     out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
 }
 

@@ -177,6 +177,7 @@ impl Default for Pen {
 
 impl Pen {
     /// Tells whether a cell is written with this pen.
+    #[inline]
     fn fits(&self, cell: &Cell) -> bool {
         self.fg == cell.fg
             && self.bg == cell.bg
@@ -190,10 +191,14 @@ impl Pen {
     }
 
     /// Writes what makes this pen the one of a cell.
+    #[inline]
     pub(crate) fn change(&mut self, cell: &Cell, out: &mut Vec<u8>) {
-        if self.fits(cell) {
-            return;
+        if !self.fits(cell) {
+            self.exchange(cell, out);
         }
+    }
+
+    fn exchange(&mut self, cell: &Cell, out: &mut Vec<u8>) {
         let link = cell.hyperlink();
         if self.link != link {
             write_link(link.as_ref(), out);

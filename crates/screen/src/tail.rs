@@ -1,12 +1,13 @@
 //! The unfinished sequence at the end of what was read.
 //!
 //! A snapshot may be taken at any byte. What the parser has in its hands then must be sent along, or the
-//! next bytes are printed as text. The parser does not tell, so its states are followed here from the last
-//! escape character on; from there the way is short, and text costs nothing.
+//! next bytes are printed as text. The parser does not tell, so its states are followed here, and it is
+//! given sequences only: text goes around it.
 
 use vocab::limits::SCREEN_STRING_BYTES_MAX;
 
-const ESC: u8 = 0x1b;
+/// Begins every sequence.
+pub(crate) const ESC: u8 = 0x1b;
 const BEL: u8 = 0x07;
 
 /// Where the parser stands.
@@ -30,6 +31,8 @@ enum State {
 pub(crate) struct Tail {
     state: State,
     pending: Vec<u8>,
+    /// The parameters and intermediates of a device control string.
+    head: Vec<u8>,
     /// How many bytes of a string too long to be kept were swallowed.
     n_swallowed: usize,
 }
@@ -75,65 +78,68 @@ impl Tail {
         self.n_swallowed += n_bytes;
     }
 
+    /// Tells whether what comes next is text, or the first byte of a sequence.
+    pub(crate) fn is_ground(&self) -> bool {
+        self.state == State::Ground
+    }
+
     /// Takes the beginning of a character, if that is what is pending.
-    ///
-    /// The parser never gets half a character: it loses what follows one when that is malformed.
     pub(crate) fn take_half_character(&mut self) -> Vec<u8> {
-        if self.state == State::Ground { std::mem::take(&mut self.pending) } else { Vec::new() }
+        if self.is_ground() { std::mem::take(&mut self.pending) } else { Vec::new() }
     }
 
-    /// Returns how many bytes at the end of what was followed are half a character.
-    pub(crate) fn n_half(&self) -> usize {
-        if self.state == State::Ground { self.pending.len() } else { 0 }
+    /// Keeps the beginning of a character whose end has not come yet, and returns the text before it.
+    ///
+    /// The parser never gets text: it loses what follows half a character when that is malformed.
+    pub(crate) fn keep_half_character<'a>(&mut self, text: &'a [u8]) -> &'a [u8] {
+        let half = half_character(text);
+        self.pending.extend_from_slice(half);
+        &text[..text.len() - half.len()]
     }
 
-    /// Follows the parser over what it is about to read.
-    pub(crate) fn follow(&mut self, bytes: &[u8]) {
-        let start = memchr::memrchr(ESC, bytes);
-        if let Some(start) = start {
-            self.begin(State::Escape);
-            self.pending.push(ESC);
-            self.walk(&bytes[start + 1..]);
-        } else {
-            self.walk(bytes);
+    /// Follows the parser over a sequence, and returns how many of the bytes belong to it.
+    pub(crate) fn follow(&mut self, bytes: &[u8]) -> usize {
+        let mut start = 0;
+        for (at, byte) in bytes.iter().enumerate() {
+            if *byte == ESC {
+                self.begin(State::Escape);
+                start = at;
+                continue;
+            }
+            self.state = self.state.after(*byte, &self.head);
+            if self.is_ground() {
+                self.begin(State::Ground);
+                return at + 1;
+            }
+            if self.state == State::DcsHead && *byte != b'P' {
+                self.head.push(*byte);
+            }
         }
+        self.keep(&bytes[start..]);
+        bytes.len()
     }
 
     fn begin(&mut self, state: State) {
         self.state = state;
         self.pending.clear();
         self.pending.shrink_to(256);
+        self.head.clear();
         self.n_swallowed = 0;
     }
 
-    /// Walks on where no escape character follows.
-    fn walk(&mut self, bytes: &[u8]) {
-        for (at, byte) in bytes.iter().enumerate() {
-            if self.state == State::Ground {
-                return self.keep_half_character(&bytes[at..]);
-            }
-            let next = self.state.after(*byte, &self.pending);
-            if next == State::Ground {
-                self.begin(State::Ground);
-                continue;
-            }
-            // Control characters inside a sequence take effect at once and must not do so again.
-            let is_control = *byte < 0x20 || (*byte == 0x7f && self.state != State::Osc);
-            if !is_control && self.pending.len() < SCREEN_STRING_BYTES_MAX {
-                self.pending.push(*byte);
-            }
-            self.state = next;
-        }
-    }
-
-    /// Keeps the beginning of a character whose end has not come yet.
-    fn keep_half_character(&mut self, bytes: &[u8]) {
-        self.pending = half_character(bytes).to_vec();
+    /// Keeps bytes of a sequence that is not finished.
+    fn keep(&mut self, bytes: &[u8]) {
+        let n_room = SCREEN_STRING_BYTES_MAX.saturating_sub(self.pending.len());
+        // Control characters inside a sequence take effect at once and must not do so again.
+        let in_command = self.state == State::Osc;
+        let is_kept =
+            |byte: &&u8| **byte == ESC || 0x20 <= **byte && (**byte != 0x7f || in_command);
+        self.pending.extend(bytes.iter().filter(is_kept).take(n_room));
     }
 }
 
 /// Returns the beginning of a character at the end of a text, if its end may still come.
-pub(crate) fn half_character(bytes: &[u8]) -> &[u8] {
+fn half_character(bytes: &[u8]) -> &[u8] {
     let last = &bytes[bytes.len().saturating_sub(3)..];
     let Some(lead) = last.iter().rposition(|byte| 0xc2 <= *byte) else { return &[] };
     let half = &last[lead..];
@@ -144,7 +150,7 @@ pub(crate) fn half_character(bytes: &[u8]) -> &[u8] {
 }
 
 impl State {
-    fn after(self, byte: u8, pending: &[u8]) -> Self {
+    fn after(self, byte: u8, head: &[u8]) -> Self {
         if matches!(byte, 0x18 | 0x1a) {
             return Self::Ground;
         }
@@ -161,7 +167,6 @@ impl State {
             (Self::DcsHead, 0x40..=0x7e) => Self::Dcs,
             (Self::DcsHead, 0x30..=0x3f) => {
                 // Parameters do not follow intermediates, and a private marker only comes first.
-                let head = pending.get(2..).unwrap_or_default();
                 let is_late = head.iter().any(|byte| (0x20..=0x2f).contains(byte));
                 let is_misplaced = 0x3c <= byte && !head.is_empty();
                 if is_late || is_misplaced { Self::Ignored } else { self }

@@ -1,4 +1,4 @@
-//! The state of a terminal, and how characters enter it.
+//! The state of a terminal, its cursor and its two screens.
 //!
 //! The grid is alacritty's: rows, cells, rotation, reflow. Everything that a sequence can change lies
 //! open here, since what is private cannot be rebuilt. A grid keeps no history of its own: a row that
@@ -12,12 +12,10 @@ use alacritty_terminal::{
     term::cell::{Cell, Flags},
     vte::ansi::CharsetIndex,
 };
-use unicode_width::UnicodeWidthChar;
-use vocab::limits::SCREEN_MARKS_MAX;
 
 use crate::{
     answers::Outbox,
-    edit::{self, MARGIN},
+    edit::MARGIN,
     history::History,
     keyboard::Keyboard,
     labels::Labels,
@@ -126,113 +124,6 @@ impl Terminal {
         let line = line.min(self.n_lines() - 1);
         let column = column.min(self.n_columns() - 1);
         self.grid.cursor.point = Point::new(Line::from(line), Column(column));
-        self.grid.cursor.input_needs_wrap = false;
-    }
-
-    /// Writes a character at the cursor.
-    pub(crate) fn put(&mut self, character: char) {
-        let n_cells = match character {
-            ' '..='~' => 1,
-            _ => match character.width() {
-                None => return,
-                Some(0) => return self.mark(character),
-                Some(n_cells) => n_cells,
-            },
-        };
-        let wraps = self.modes.has(Mode::Wrap);
-        if self.grid.cursor.input_needs_wrap && wraps {
-            self.wrap(Flags::WRAPLINE);
-        }
-        let n_columns = self.n_columns();
-        if n_cells == 2 && n_columns <= self.column() + 1 {
-            if !wraps {
-                self.grid.cursor.input_needs_wrap = true;
-                return;
-            }
-            // A wide glyph does not fit into the last cell: that one stays empty and belongs to it.
-            self.write(' ', Flags::empty());
-            self.wrap(MARGIN);
-        }
-        if self.modes.has(Mode::Insert) && self.column() + n_cells < n_columns {
-            self.insert_cells(n_cells);
-        }
-        if n_cells == 2 {
-            self.write(character, Flags::WIDE_CHAR);
-            self.grid.cursor.point.column += 1;
-            self.write(' ', Flags::WIDE_CHAR_SPACER);
-        } else {
-            let set = self.grid.cursor.charsets[self.set];
-            self.write(set.map(character), Flags::empty());
-        }
-        if self.column() + 1 < n_columns {
-            self.grid.cursor.point.column += 1;
-        } else {
-            self.grid.cursor.input_needs_wrap = true;
-        }
-    }
-
-    /// Adds a mark to the glyph before the cursor.
-    fn mark(&mut self, mark: char) {
-        let mut column = self.column();
-        if !self.grid.cursor.input_needs_wrap {
-            column = column.saturating_sub(1);
-        }
-        let line = self.grid.cursor.point.line;
-        let row = &mut self.grid[line];
-        if row[Column(column)].flags.contains(Flags::WIDE_CHAR_SPACER) {
-            column = column.saturating_sub(1);
-        }
-        let cell = &mut row[Column(column)];
-        if cell.zerowidth().map_or(0, <[char]>::len) < SCREEN_MARKS_MAX {
-            cell.push_zerowidth(mark);
-        }
-    }
-
-    /// Writes one cell with the pen as it is, and frees the other half of a wide glyph that stood there.
-    fn write(&mut self, character: char, kind: Flags) {
-        let Point { line, column } = self.grid.cursor.point;
-        let old = self.grid[line][column].flags;
-        if old.intersects(Flags::WIDE_CHAR | Flags::WIDE_CHAR_SPACER) {
-            self.free_other_half(line, column, old);
-        }
-        let pen = &self.grid.cursor.template;
-        let (fg, bg, flags, extra) = (pen.fg, pen.bg, pen.flags, pen.extra.clone());
-        let cell = &mut self.grid[line][column];
-        cell.c = character;
-        cell.fg = fg;
-        cell.bg = bg;
-        cell.flags = flags | kind;
-        cell.extra = extra;
-    }
-
-    fn free_other_half(&mut self, line: Line, column: Column, old: Flags) {
-        let row = &mut self.grid[line];
-        if old.contains(Flags::WIDE_CHAR) && column.0 + 1 < row.len() {
-            row[column + 1].flags.remove(Flags::WIDE_CHAR_SPACER);
-        } else if old.contains(Flags::WIDE_CHAR_SPACER) && 0 < column.0 {
-            edit::clear_glyph(&mut row[column - 1]);
-        }
-    }
-
-    /// Goes on at the next line, and remembers that the line was not ended by the program.
-    fn wrap(&mut self, margin: Flags) {
-        let line = self.line();
-        let scrolls = line + 1 == self.frame.region.end;
-        if scrolls && self.frame.region.len() == 1 {
-            // It becomes history at once.
-            self.grid.cursor_cell().flags.insert(margin);
-        }
-        self.line_feed();
-        // The row that was left stands one above now, unless it had no room to go: in a region of one
-        // line, and below the region, where nothing scrolls, it goes on nowhere.
-        let has_moved = if scrolls { 1 < self.frame.region.len() } else { line < self.line() };
-        if has_moved {
-            let last = Column(self.n_columns() - 1);
-            let above = Line::from(self.line() - 1);
-            let row = &mut self.grid[above];
-            row[last].flags.insert(margin);
-        }
-        self.grid.cursor.point.column = Column(0);
         self.grid.cursor.input_needs_wrap = false;
     }
 
