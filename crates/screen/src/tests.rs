@@ -9,3 +9,4 @@ mod same;
 mod scenarios;
 mod screens;
 mod sizes;
+mod strangers;
