@@ -4,7 +4,7 @@
 //! and fonts are never told: what is asked for them comes from text that anyone may have printed.
 
 use alacritty_terminal::vte::ansi::Rgb;
-use vocab::limits::SCREEN_ANSWER_BYTES_MAX;
+use vocab::limits::{SCREEN_ANSWER_BYTES_MAX, SCREEN_REQUEST_BYTES_MAX};
 
 use crate::{
     events::{Event, Events, Query},
@@ -53,6 +53,19 @@ impl Persona {
             foreground: (0xd8, 0xd8, 0xd8),
             background: (0x18, 0x18, 0x18),
         }
+    }
+
+    /// Returns the same without what a terminal could not have meant. These texts come from a client and
+    /// are typed into a program.
+    pub(crate) fn checked(self) -> Self {
+        let numbers = |text: String| {
+            let is_known = text.len() <= SCREEN_REQUEST_BYTES_MAX
+                && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b';');
+            if is_known { text } else { String::new() }
+        };
+        let mut name: String = self.name.chars().filter(|c| !c.is_control()).collect();
+        name.truncate(name.floor_char_boundary(SCREEN_REQUEST_BYTES_MAX));
+        Self { attributes: numbers(self.attributes), version: numbers(self.version), name, ..self }
     }
 }
 

@@ -97,6 +97,7 @@ impl Terminal {
             'b' => self.repeat(count),
             _ => (),
         }
+        self.settle_wrap();
     }
 
     /// Repeats the glyph before the cursor (REP).

@@ -101,7 +101,7 @@ impl Mirror {
 
     /// Sets the terminal that the program believes to be in.
     pub fn set_persona(&mut self, persona: Persona) {
-        self.terminal.outbox.persona = persona;
+        self.terminal.outbox.persona = persona.checked();
     }
 
     /// Takes the answers to be written to the program.

@@ -153,7 +153,12 @@ impl Terminal {
             let Range { start, end } = self.frame.region;
             self.grid.cursor.point.line = Line::from(self.line().clamp(start, end - 1));
         }
-        // What is about to wrap has not wrapped: the next character decides anew.
+        self.settle_wrap();
+    }
+
+    /// Makes the cursor's row one that has not wrapped, where the cursor is about to wrap: it has come there
+    /// by another way than by printing, and the next character decides anew.
+    pub(crate) fn settle_wrap(&mut self) {
         if self.grid.cursor.input_needs_wrap {
             self.grid.cursor_cell().flags.remove(MARGIN);
         }
@@ -188,6 +193,7 @@ impl Terminal {
         } else {
             // The older switches exchange the picture and leave the cursor alone.
             self.grid.cursor = alternate.cursor;
+            self.settle_wrap();
         }
     }
 

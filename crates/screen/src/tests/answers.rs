@@ -69,6 +69,15 @@ fn answers_are_those_of_the_last_client() {
     let answer = b"\x1bP>|ghostty 1.2\x1b\\\x1b[?997;2n\x1b[6;16;8t\x1b]11;rgb:ffff/ffff/ffff\x07";
     assert_eq!(mirror.take_answers(), answer);
     assert_eq!(mirror.take_answers(), b"");
+    // A client cannot type through them.
+    let persona = Persona {
+        name: "x\x1b\\rm -rf\r".to_owned(),
+        attributes: "62c\rrm".to_owned(),
+        ..Persona::unseen()
+    };
+    mirror.set_persona(persona);
+    mirror.feed(b"\x1b[>q\x1b[c");
+    assert_eq!(mirror.take_answers(), b"\x1bP>|x\\rm -rf\x1b\\\x1b[?c");
 }
 
 #[test]
