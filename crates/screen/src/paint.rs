@@ -78,7 +78,16 @@ impl Painter {
         }
     }
 
+    #[inline]
     fn cell(&mut self, cell: &Cell, next: Option<&Row<Cell>>, out: &mut Vec<u8>) {
+        // Nearly every cell of a flood is a letter drawn like the one before.
+        match u8::try_from(cell.c) {
+            Ok(letter @ 0..0x80) if self.pen.fits_plainly(cell) => out.push(letter),
+            _ => self.any_cell(cell, next, out),
+        }
+    }
+
+    fn any_cell(&mut self, cell: &Cell, next: Option<&Row<Cell>>, out: &mut Vec<u8>) {
         if cell.flags.contains(Flags::WIDE_CHAR_SPACER) {
             return;
         }
@@ -136,10 +145,6 @@ pub(crate) fn makes_room(cell: &Cell, glyph: &Cell) -> bool {
 }
 
 fn push(character: char, out: &mut Vec<u8>) {
-    // Most text is ASCII, and every line of a flood comes this way.
-    if let Ok(byte @ 0..0x80) = u8::try_from(character) {
-        return out.push(byte);
-    }
     out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
 }
 

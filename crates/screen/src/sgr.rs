@@ -177,7 +177,6 @@ impl Default for Pen {
 
 impl Pen {
     /// Tells whether a cell is written with this pen.
-    #[inline]
     fn fits(&self, cell: &Cell) -> bool {
         self.fg == cell.fg
             && self.bg == cell.bg
@@ -190,8 +189,19 @@ impl Pen {
             }
     }
 
-    /// Writes what makes this pen the one of a cell.
+    /// Tells whether a cell is written with this pen and has nothing that is rare: no link, no mark, no other
+    /// half, no end of a row.
     #[inline]
+    pub(crate) fn fits_plainly(&self, cell: &Cell) -> bool {
+        cell.extra.is_none()
+            && self.flags == cell.flags
+            && self.fg == cell.fg
+            && self.bg == cell.bg
+            && self.underline.is_none()
+            && self.link.is_none()
+    }
+
+    /// Writes what makes this pen the one of a cell.
     pub(crate) fn change(&mut self, cell: &Cell, out: &mut Vec<u8>) {
         if !self.fits(cell) {
             self.exchange(cell, out);
