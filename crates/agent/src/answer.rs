@@ -2,18 +2,20 @@
 //!
 //! Driving on afterwards is the session's business. A question whose time is over counts as denied.
 
+use std::sync::Arc;
+
 use vocab::{
     fact::RunFact,
     ids::BlockId,
     live::Chunk,
-    message::{Answer, CallState, Part, RunState},
+    message::{Answer, Block, CallState, Part, RunState, Usage},
     outcome::{Failure, Outcome},
 };
 
 use crate::{
     close::ended_fact,
     journal::{Durability, Entry},
-    parts::{next_ordinal, usage},
+    parts::next_ordinal,
     pen::Pen,
     transcript::Transcript,
 };
@@ -24,17 +26,58 @@ impl Pen {
     ///
     /// # Errors
     /// As [`answer`], and when the journal refuses.
-    pub async fn answer(&self, block: &BlockId, given: Answer) -> Result<RunState, Failure> {
-        self.write(|transcript| answer(transcript, block, given)).await?;
+    pub async fn answer(
+        &self,
+        block: &BlockId,
+        given: Answer,
+        now: i64,
+    ) -> Result<RunState, Failure> {
+        self.write(|transcript| answer(transcript, block, given, now)).await?;
         Ok(self.transcript().run.state.clone())
     }
 }
 
-/// Returns the change that an answer makes: the call may run now, or ended as `denied`.
+/// Returns the change that a person's answer makes: the call may run now, or ended as `denied`.
 ///
 /// # Errors
-/// `unknown_block` when the run never asked that; `already_answered` when it needs no answer any more.
-pub fn answer(transcript: &Transcript, block: &BlockId, given: Answer) -> Result<Entry, Failure> {
+/// `unknown_block` when the run never asked that; `answer_late` when its time is over, whether or not
+/// the denial is stored; `already_answered` when it needs no answer any more.
+pub fn answer(
+    transcript: &Transcript,
+    block: &BlockId,
+    given: Answer,
+    now: i64,
+) -> Result<Entry, Failure> {
+    let by_time = |known: &Block| known.id == *block && known.answer == Some(expired());
+    let parked =
+        matches!(&transcript.run.state, RunState::Parked { blocks } if blocks.iter().any(by_time));
+    if parked || overdue(&transcript.run.state, now).contains(block) {
+        let message = format!("the time to answer {block} is over; it counts as denied");
+        return Err(Failure::not_started("answer_late", message)
+            .with_hint("tell the model once more what you want; it can ask again"));
+    }
+    decide(transcript, block, given)
+}
+
+/// Returns the change that time makes to a question that nobody answered.
+///
+/// # Errors
+/// As [`answer`], for a question that is not open.
+pub fn expire(transcript: &Transcript, block: &BlockId) -> Result<Entry, Failure> {
+    decide(transcript, block, expired())
+}
+
+/// Returns the questions that nobody answered in time.
+#[must_use]
+pub fn overdue(state: &RunState, now: i64) -> Vec<BlockId> {
+    let RunState::Parked { blocks } = state else { return Vec::new() };
+    let late = |block: &&Block| {
+        block.answer.is_none() && block.deadline_at.is_some_and(|deadline_at| deadline_at <= now)
+    };
+    blocks.iter().filter(late).map(|block| block.id.clone()).collect()
+}
+
+fn decide(transcript: &Transcript, block: &BlockId, given: Answer) -> Result<Entry, Failure> {
     let asked = transcript.parts().iter().enumerate().find_map(|(idx, part)| match part {
         Part::Call { block: Some(id), call, tool, input, state } if id == block => {
             Some((idx, call, tool, input, state))
@@ -66,7 +109,8 @@ pub fn answer(transcript: &Transcript, block: &BlockId, given: Answer) -> Result
         let outcome = Outcome::failed(denied(tool, given.reason.as_deref()));
         entry.facts.push(ended_fact(&transcript.run, call, &outcome));
         let (call, block) = (call.clone(), Some(block.clone()));
-        entry.chunks.push(Chunk::Output { call, block, outcome: outcome.clone() });
+        let told = Arc::new(outcome.clone());
+        entry.chunks.push(Chunk::Output { call, block, outcome: told });
         CallState::Ended { outcome, ordinal: next_ordinal(transcript.parts()) }
     };
     entry.parts.push((
@@ -85,7 +129,7 @@ pub fn answer(transcript: &Transcript, block: &BlockId, given: Answer) -> Result
             known.answer = Some(given.clone());
         }
         let state = RunState::Parked { blocks };
-        let usage = usage(transcript.parts());
+        let usage = Usage::of(transcript.parts());
         entry.chunks.push(Chunk::Finish { state: state.clone(), usage });
         entry.state = Some(state);
     }
@@ -93,8 +137,7 @@ pub fn answer(transcript: &Transcript, block: &BlockId, given: Answer) -> Result
 }
 
 /// The answer that time gives when nobody did.
-#[must_use]
-pub fn expired() -> Answer {
+fn expired() -> Answer {
     Answer { approved: false, reason: Some("nobody answered in time".to_owned()) }
 }
 

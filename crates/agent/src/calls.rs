@@ -204,7 +204,7 @@ pub(crate) fn entry(outlook: &Outlook<'_>, ends: Vec<(usize, Outcome)>, begins: 
         ordinal = ordinal.saturating_add(1);
         entry.facts.push(ended_fact(outlook.run, &call, &outcome));
         let block = if let Part::Call { block, .. } = &part { block.clone() } else { None };
-        entry.chunks.push(Chunk::Output { call, block, outcome });
+        entry.chunks.push(Chunk::Output { call, block, outcome: Arc::new(outcome) });
         entry.parts.push((idx, part));
     }
     for idx in begins {

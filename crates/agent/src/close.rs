@@ -3,18 +3,20 @@
 //! Pure. A restart uses it for runs whose writer died; a session uses it for a parked run that a person
 //! stops; the driver uses it for every end.
 
+use std::sync::Arc;
+
 use vocab::{
     fact::RunFact,
     ids::CallId,
     limits::RUN_FAILURE_BYTES_MAX,
     live::Chunk,
-    message::{CallState, Part, Run, RunEnd, RunState},
+    message::{CallState, Part, Run, RunEnd, RunState, Usage},
     outcome::{Effect, Failure, Outcome},
 };
 
 use crate::{
     journal::{Durability, Entry},
-    parts::{beginning, in_step, next_ordinal, put, usage},
+    parts::{beginning, in_step, next_ordinal, put},
     transcript::Transcript,
 };
 
@@ -73,7 +75,7 @@ pub(crate) fn close_with(
         entry.chunks.push(Chunk::StepEnd);
     }
     let state = RunState::Ended(end.clone());
-    entry.chunks.push(Chunk::Finish { state: state.clone(), usage: usage(&parts) });
+    entry.chunks.push(Chunk::Finish { state: state.clone(), usage: Usage::of(&parts) });
     entry.facts.push(RunFact::RunEnded { run: transcript.run.id.clone(), end });
     entry.state = Some(state);
     entry
@@ -93,7 +95,8 @@ fn close_part((idx, part): (usize, &mut Part), end: &RunEnd, ordinal: u32) -> Op
         Part::Call { call, block, state, .. } if !matches!(state, CallState::Ended { .. }) => {
             let outcome = Outcome::failed(left_open(end, state));
             *state = CallState::Ended { outcome: outcome.clone(), ordinal };
-            Some(Chunk::Output { call: call.clone(), block: block.clone(), outcome })
+            let (call, block) = (call.clone(), block.clone());
+            Some(Chunk::Output { call, block, outcome: Arc::new(outcome) })
         }
         Part::Text { .. }
         | Part::Reasoning { .. }

@@ -2,7 +2,11 @@
 //!
 //! Pure but for the time it is handed. Telling and storing are the caller's business.
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use provider::delta::Delta;
 use serde_json::Value;
@@ -34,6 +38,8 @@ pub(crate) struct Draft {
     stored: usize,
     open_call: Option<OpenCall>,
     taken_ids: HashSet<CallId>,
+    /// The number that the next call with an id that is taken gets.
+    next_copies: HashMap<CallId, u64>,
     /// Tokens of the attempt that is under way.
     usage: Usage,
     bytes: usize,
@@ -54,6 +60,7 @@ impl Draft {
             stored: 0,
             open_call: None,
             taken_ids: ids.collect(),
+            next_copies: HashMap::new(),
             usage: Usage::default(),
             bytes: 0,
             bytes_unsaved: 0,
@@ -170,10 +177,10 @@ impl Draft {
         let tool = beginning(&tool, CALL_NAME_BYTES_MAX).to_owned();
         // Some models count their calls anew in every answer; within a run an id must mean one call.
         let mut call = id.clone();
-        let mut copy = 2;
         while !self.taken_ids.insert(call.clone()) {
+            let copy = self.next_copies.entry(id.clone()).or_insert(2);
             call = CallId(format!("{id}_{copy}"));
-            copy += 1;
+            *copy += 1;
         }
         self.bytes += tool.len() + call.0.len();
         self.open_call =
@@ -234,6 +241,6 @@ impl Draft {
         });
         self.part_ended = true;
         self.unsaved_since.get_or_insert(now);
-        Some(Chunk::InputDone { call, tool, input })
+        Some(Chunk::InputDone { call, tool, input: Arc::new(input) })
     }
 }

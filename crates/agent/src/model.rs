@@ -81,14 +81,14 @@ impl Loop {
             let transcript = self.pen.transcript();
             let prompt = prompt::assemble(&transcript, &self.tools.kit(), &self.settings);
             drop(transcript);
-            let failed = match self.listen(&mut call.draft, prompt).await? {
+            let mut failed = match self.listen(&mut call.draft, prompt).await? {
                 Heard::Done(stop) => {
                     return Ok(Called::Done(self.store_answer(call, stop).await?));
                 }
                 Heard::Aborted => return Ok(self.broken(call, RunEnd::Aborted)),
                 Heard::Failed(failed) => failed,
             };
-            let wait = self.wait_before(attempt + 1, &failed);
+            let wait = self.wait_before(attempt + 1, &mut failed);
             let (Some(wait), false) = (wait, call.draft.begun()) else {
                 return Ok(self.broken(call, RunEnd::Failed { failure: failed.failure }));
             };
@@ -195,18 +195,20 @@ impl Loop {
     }
 
     /// Returns how long to wait before an attempt, or that there will be none.
-    fn wait_before(&self, attempt: u32, failed: &ProviderFailure) -> Option<Duration> {
-        if attempt > RETRY_ATTEMPTS_MAX {
-            return None;
-        }
-        match failed.retry {
-            Retry::Never => None,
-            Retry::Backoff => Some(self.settings.retry_base * 2_u32.pow(attempt.saturating_sub(2))),
-            // A provider that asks for a longer wait than anybody bears has failed.
-            Retry::After { wait_ms } => {
-                (wait_ms <= RETRY_WAIT_MS_MAX).then(|| Duration::from_millis(wait_ms))
+    fn wait_before(&self, attempt: u32, failed: &mut ProviderFailure) -> Option<Duration> {
+        let wait = match failed.retry {
+            Retry::Never => return None,
+            Retry::Backoff => self.settings.retry_base * 2_u32.pow(attempt.saturating_sub(2)),
+            Retry::After { wait_ms } if RETRY_WAIT_MS_MAX < wait_ms => {
+                // A provider that asks for a longer wait than anybody bears has failed.
+                let seconds = wait_ms.div_ceil(1_000);
+                let hint = format!("the provider asks to wait {seconds} s; try again then");
+                failed.failure.hint = Some(hint);
+                return None;
             }
-        }
+            Retry::After { wait_ms } => Duration::from_millis(wait_ms),
+        };
+        (attempt <= RETRY_ATTEMPTS_MAX).then_some(wait)
     }
 
     async fn tell_retry(

@@ -9,6 +9,7 @@ use vocab::{
 };
 
 use crate::{
+    answer::overdue,
     approve::{Approval, approve},
     check,
     outlook::Outlook,
@@ -69,16 +70,12 @@ pub(crate) fn look(outlook: &Outlook<'_>, rules: &Rules<'_>) -> Step {
         RunState::Running => working(outlook, rules),
         RunState::Ended(_) => Step::Rest,
         RunState::Parked { blocks } => {
-            let open = || blocks.iter().filter(|block| block.answer.is_none());
-            let expired: Vec<BlockId> = open()
-                .filter(|block| block.deadline_at.is_some_and(|at| at <= rules.now))
-                .map(|block| block.id.clone())
-                .collect();
-            match (expired.is_empty(), open().next()) {
-                (false, _) => Step::Expire(expired),
-                (true, None) => Step::Resume,
-                (true, Some(_)) => Step::Rest,
+            let late = overdue(outlook.state, rules.now);
+            if !late.is_empty() {
+                return Step::Expire(late);
             }
+            let open = blocks.iter().any(|block| block.answer.is_none());
+            if open { Step::Rest } else { Step::Resume }
         }
     }
 }

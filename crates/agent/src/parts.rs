@@ -3,7 +3,7 @@
 
 use std::borrow::Borrow;
 
-use vocab::message::{CallState, Part, StopReason, Usage};
+use vocab::message::{CallState, Part, StopReason};
 
 /// The last model call of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,17 +46,6 @@ pub(crate) fn in_step<P: Borrow<Part>>(parts: &[P]) -> bool {
 pub(crate) fn steps<P: Borrow<Part>>(parts: &[P]) -> u32 {
     let count = parts.iter().filter(|part| matches!((*part).borrow(), Part::Step { .. })).count();
     u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-/// Sums the tokens of all model calls.
-pub(crate) fn usage(parts: &[Part]) -> Usage {
-    let mut total = Usage::default();
-    for part in parts {
-        if let Part::Step { usage: Some(usage), .. } = part {
-            total.add(usage);
-        }
-    }
-    total
 }
 
 /// Returns the place that the next ended call takes.

@@ -14,7 +14,7 @@ use vocab::{
     ids::{BlockId, MessageId},
     limits::{END_RUN_WAIT_MS, RETRY_WAIT_MS_BASE, RUN_FAILURE_BYTES_MAX, STEPS_MAX},
     live::Chunk,
-    message::{Block, CallState, Part, RunEnd, RunState, StopReason},
+    message::{Block, CallState, Part, RunEnd, RunState, StopReason, Usage},
     outcome::{Effect, Failure, Outcome},
 };
 use workspace::call::Envelope;
@@ -28,7 +28,7 @@ use crate::{
     model::Called,
     next::{Rules, Step, next},
     outlook::Outlook,
-    parts::{beginning, in_step, last_step, usage},
+    parts::{beginning, in_step, last_step},
     pen::Pen,
     toolbelt::{Kit, Toolbelt},
     transcript::Transcript,
@@ -200,11 +200,7 @@ impl Loop {
 
     async fn expire(&self, blocks: Vec<BlockId>) -> Result<(), Failure> {
         for block in blocks {
-            let stored = self
-                .pen
-                .write(|transcript| answer::answer(transcript, &block, answer::expired()))
-                .await;
-            match stored {
+            match self.pen.write(|transcript| answer::expire(transcript, &block)).await {
                 // Somebody answered in this very moment.
                 Err(failure) if failure.code == "already_answered" => {}
                 stored => stored?,
@@ -265,7 +261,7 @@ fn park(transcript: &Transcript, kit: &Kit, now: i64, within: Option<Duration>) 
         return Entry::default();
     }
     let state = RunState::Parked { blocks };
-    let usage = usage(transcript.parts());
+    let usage = Usage::of(transcript.parts());
     Entry {
         state: Some(state.clone()),
         chunks: vec![Chunk::Finish { state, usage }],

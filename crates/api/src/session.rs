@@ -87,4 +87,7 @@ pub struct CreateSession {
     /// How much it asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
+    /// Two requests with the same key are one request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
 }

@@ -126,7 +126,7 @@ pub fn of_chunk(chunk: &Chunk) -> Vec<Value> {
             vec![json!({"type": "tool-input-start", "toolCallId": call, "toolName": tool})]
         }
         Chunk::InputDone { call, tool, input } => vec![
-            json!({"type": "tool-input-available", "toolCallId": call, "toolName": tool, "input": input}),
+            json!({"type": "tool-input-available", "toolCallId": call, "toolName": tool, "input": **input}),
         ],
         Chunk::Approval { call, block } => {
             vec![json!({"type": "tool-approval-request", "toolCallId": call, "approvalId": block})]

@@ -1,14 +1,15 @@
 //! Finding the daemon, and starting it where there is none.
 //!
 //! Starters take turns on a lock: the first one starts a daemon and waits on its readiness pipe, the
-//! others find it alive when their turn comes. Nobody polls.
+//! others find it alive when their turn comes. Nobody polls. A daemon that checks its database says so,
+//! and is waited for.
 
 use std::{
     fs::File,
     io::{BufRead as _, BufReader},
     os::unix::process::CommandExt as _,
     process::{Child, Command, Stdio},
-    sync::mpsc,
+    sync::mpsc::{self, RecvTimeoutError},
     time::Duration,
 };
 
@@ -21,11 +22,11 @@ use daemon::paths::Paths;
 use stdx::state_file;
 use tokio::sync::oneshot;
 use vocab::{
-    limits::{DAEMON_READY_MS_MAX, HANDSHAKE_MS_MAX},
+    limits::{DAEMON_CHECK_MS_MAX, DAEMON_READY_MS_MAX, HANDSHAKE_MS_MAX, STATE_FILE_BYTES_MAX},
     outcome::{Effect, Failure},
 };
 
-use crate::{env, print};
+use crate::{env, log, print};
 
 /// What was found where a daemon should be.
 #[derive(Debug)]
@@ -41,7 +42,8 @@ pub(crate) enum Found {
 /// # Errors
 /// When something else answers, or a daemon that speaks another protocol.
 pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
-    let read = state_file::read(&paths.registration()).map_err(|error| refused(&error))?;
+    let read = state_file::read(&paths.registration(), STATE_FILE_BYTES_MAX)
+        .map_err(|error| refused(&error))?;
     let Some(bytes) = read else { return Ok(Found::Nobody) };
     // A registration that cannot be read is a dead one's: only the holder of the lock writes it.
     let Ok(registration) = serde_json::from_slice::<Registration>(&bytes) else {
@@ -78,11 +80,14 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
     }
 }
 
-/// Returns the pid of a daemon that answers at our socket without being registered in our state.
+/// Returns the pid of a daemon that answers at our socket without being registered in our state. What
+/// stays silent there is none.
 pub(crate) async fn unregistered(paths: &Paths) -> Option<u32> {
     let client = Client::new(Address::Socket(paths.socket()));
-    let asked = client.json::<(), Status>(Endpoint::DaemonStatus, Target::default(), None).await;
-    asked.ok().map(|status| status.pid)
+    let asked = client.json::<(), Status>(Endpoint::DaemonStatus, Target::default(), None);
+    let limit = Duration::from_millis(HANDSHAKE_MS_MAX);
+    let answer = tokio::time::timeout(limit, asked).await.ok()?;
+    answer.ok().map(|status| status.pid)
 }
 
 /// Returns a client of the daemon, which is started first where there is none.
@@ -118,9 +123,10 @@ pub(crate) async fn start(paths: &Paths) -> Result<(Client, Registration), Failu
     if let Found::Alive(client, registration) = find(paths).await? {
         return Ok((*client, *registration));
     }
+    // What the last start noted of itself is over.
+    turn.set_len(0).map_err(|error| refused(&error))?;
     let child = spawn(paths, &turn)?;
-    let limit = Duration::from_millis(DAEMON_READY_MS_MAX);
-    let ready = tokio::task::spawn_blocking(move || wait_ready(child, limit)).await;
+    let ready = tokio::task::spawn_blocking(move || wait_ready(child, Patience::usual())).await;
     match ready {
         Ok(result) => result.map_err(|failure| with_log(paths, failure))?,
         Err(_) => return Err(Failure::not_started("daemon_start_failed", "waiting for it failed")),
@@ -135,18 +141,44 @@ pub(crate) async fn start(paths: &Paths) -> Result<(Client, Registration), Failu
 
 /// Waits for our turn to start a daemon.
 async fn take_turn(paths: &Paths) -> Result<File, Failure> {
-    let turn = state_file::open_or_create(&paths.home.join("start.lock"))
-        .map_err(|error| refused(&error))?;
-    let (sender, taken) = oneshot::channel();
+    let path = paths.home.join("start.lock");
+    let turn = state_file::open_or_create(&path).map_err(|error| refused(&error))?;
+    let (sender, mut taken) = oneshot::channel();
     // A thread of its own: one that waits for ever ends with the process and is waited for by nobody.
     std::thread::spawn(move || sender.send(turn.lock().map(|()| turn)).ok());
     // Whoever holds it is bounded itself, unless it was killed and what it started hangs.
-    let limit = Duration::from_millis(DAEMON_READY_MS_MAX * 2);
-    match tokio::time::timeout(limit, taken).await {
+    let Patience { ready, checked } = Patience::usual();
+    let mut waited = tokio::time::timeout(ready * 2, &mut taken).await;
+    let noted = || state_file::read(&path, STATE_FILE_BYTES_MAX).ok().flatten();
+    let checks = waited.is_err() && noted().as_deref() == Some(print::CHECKING.as_bytes());
+    if checks {
+        print::checking();
+        waited = tokio::time::timeout(checked, &mut taken).await;
+    }
+    match waited {
         Ok(Ok(turn)) => turn.map_err(|error| refused(&error)),
+        Ok(Err(_)) | Err(_) if checks => Err(with_log(paths, still_checking(checked))),
         Ok(Err(_)) | Err(_) => {
             let why = "another start of it has not ended";
             Err(with_log(paths, not_ready(why)))
+        }
+    }
+}
+
+/// How long a starter waits.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// For a daemon to get ready, or to say that it is busy with its database.
+    ready: Duration,
+    /// For that to end.
+    checked: Duration,
+}
+
+impl Patience {
+    fn usual() -> Self {
+        Self {
+            ready: Duration::from_millis(DAEMON_READY_MS_MAX),
+            checked: Duration::from_millis(DAEMON_CHECK_MS_MAX),
         }
     }
 }
@@ -157,8 +189,7 @@ async fn take_turn(paths: &Paths) -> Result<File, Failure> {
     reason = "our own executable in another role, not a workspace's child"
 )]
 fn spawn(paths: &Paths, turn: &File) -> Result<Child, Failure> {
-    let log = state_file::open_or_create(&paths.logs().join("daemon.err"))
-        .map_err(|error| refused(&error))?;
+    let errors = log::errors(&paths.errors()).map_err(|error| refused(&error))?;
     // The daemon holds our turn as its standard input until it is ready. When we are killed meanwhile,
     // the next starter waits for the daemon that we started, and starts no second one.
     let turn = turn.try_clone().map_err(|error| refused(&error))?;
@@ -172,34 +203,51 @@ fn spawn(paths: &Paths, turn: &File) -> Result<Child, Failure> {
         .envs(env::without_keys(paths))
         .stdin(Stdio::from(turn))
         .stdout(Stdio::piped())
-        .stderr(Stdio::from(log))
+        .stderr(Stdio::from(errors))
         .spawn()
         .map_err(|error| not_ready(&format!("{error}")))
 }
 
-/// Waits for the first line of a daemon that was started.
-fn wait_ready(mut child: Child, limit: Duration) -> Result<(), Failure> {
+/// Waits until a daemon that was started is ready. One that is busy with its database is waited for
+/// longer, and left alive: ending it would make the next end unclean as well, and so on for ever.
+fn wait_ready(mut child: Child, patience: Patience) -> Result<(), Failure> {
     let Some(stdout) = child.stdout.take() else { return Err(not_ready("it has no output")) };
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
-        let mut line = String::new();
-        let read = BufReader::new(stdout).read_line(&mut line);
-        sender.send(read.map(|_| line)).ok();
+        for line in BufReader::new(stdout).lines() {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
     });
-    match receiver.recv_timeout(limit) {
+    let mut said = receiver.recv_timeout(patience.ready);
+    let checks = matches!(&said, Ok(Ok(line)) if line.trim() == print::CHECKING);
+    if checks {
+        print::checking();
+        said = receiver.recv_timeout(patience.checked);
+    }
+    match said {
         Ok(Ok(line)) if line.trim() == "ready" => Ok(()),
-        Ok(Ok(line)) if line.trim().is_empty() => Err(not_ready("it ended before it was ready")),
         Ok(Ok(line)) => Err(not_ready(line.trim())),
         Ok(Err(error)) => Err(not_ready(&error.to_string())),
-        Err(_) => {
+        Err(RecvTimeoutError::Disconnected) => Err(not_ready("it ended before it was ready")),
+        Err(RecvTimeoutError::Timeout) if checks => Err(still_checking(patience.checked)),
+        Err(RecvTimeoutError::Timeout) => {
             child.kill().ok();
             child.wait().ok();
             Err(not_ready(&format!(
                 "it was not ready within {} s; another one may still be ending",
-                limit.as_secs()
+                patience.ready.as_secs()
             )))
         }
     }
+}
+
+fn still_checking(waited: Duration) -> Failure {
+    let minutes = waited.as_secs() / 60;
+    let message =
+        format!("after {minutes} minutes the daemon is still checking its database, and goes on");
+    Failure::not_started("daemon_checking", message)
 }
 
 fn not_ready(why: &str) -> Failure {
@@ -211,11 +259,7 @@ fn not_ready(why: &str) -> Failure {
 }
 
 fn with_log(paths: &Paths, failure: Failure) -> Failure {
-    failure.with_hint(format!(
-        "see {} and {}",
-        paths.log().display(),
-        paths.logs().join("daemon.err").display()
-    ))
+    failure.with_hint(format!("see {} and {}", paths.log().display(), paths.errors().display()))
 }
 
 fn silent(paths: &Paths, registration: &Registration) -> Failure {
@@ -246,21 +290,4 @@ fn refused(error: &std::io::Error) -> Failure {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "a real process that never gets ready")]
-    fn a_daemon_that_never_gets_ready_is_reported() {
-        let spawn = |script: &str| {
-            Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap()
-        };
-        let limit = Duration::from_millis(50);
-        let failure = wait_ready(spawn("exec tail -f /dev/null"), limit).unwrap_err();
-        assert!(failure.message.contains("not ready within"), "{}", failure.message);
-        let limit = Duration::from_secs(20);
-        let failure = wait_ready(spawn("echo no room"), limit).unwrap_err();
-        assert!(failure.message.ends_with("no room"), "{}", failure.message);
-        wait_ready(spawn("echo ready"), limit).unwrap();
-    }
-}
+mod tests;

@@ -45,10 +45,16 @@ pub(crate) struct Composed {
 }
 
 /// Builds the daemon over its state, which is mended first if the last one died.
-pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Result<Composed> {
+/// `on_long_work` is called before it takes as long as the database is large.
+pub(crate) async fn compose(
+    paths: &Paths,
+    credential: &Secret,
+    on_long_work: fn(),
+) -> anyhow::Result<Composed> {
     let clock = Clock::system();
     let config = config::load(paths)?;
-    let (store, opening) = Store::open(&store::Options::new(paths.database(), clock.clone()))?;
+    let options = store::Options::new(paths.database(), clock.clone());
+    let (store, opening) = Store::open(&store::Options { on_long_work, ..options })?;
     let notices = notices(&opening);
     for notice in &notices {
         tracing::error!(notice, "told to every client of this start");
@@ -64,7 +70,7 @@ pub(crate) async fn compose(paths: &Paths, credential: &Secret) -> anyhow::Resul
         epoch: store.epoch(),
         clock: clock.clone(),
         workspaces: Arc::clone(&workspaces),
-        models: Arc::new(ConfiguredModels::new(paths.clone(), unsealer)),
+        models: Arc::new(ConfiguredModels::new(clock.clone(), paths.clone(), unsealer)),
         settings: Settings {
             steps_max: config.run.steps_max.unwrap_or(STEPS_MAX),
             answer_within: Duration::from_secs(

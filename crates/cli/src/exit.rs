@@ -32,11 +32,9 @@ pub(crate) fn code_of(code: &str) -> u8 {
         | "unknown_block" => NOT_FOUND,
         "person_required" | "approval_required" | "denied" | "locked" | "unauthorized"
         | "foreign_host" | "foreign_origin" | "keys_need_socket" => REFUSED,
-        "daemon_unreachable"
-        | "daemon_start_failed"
-        | "protocol_mismatch"
-        | "credential_refused"
-        | "foreign_process" => UNREACHABLE,
+        "daemon_unreachable" | "daemon_start_failed" | "protocol_mismatch" | "foreign_process" => {
+            UNREACHABLE
+        }
         "interrupted" => INTERRUPTED,
         _ => FAILED,
     }

@@ -5,7 +5,7 @@ use std::{
     fs::File,
     io::{self, Seek, Write},
     panic::PanicHookInfo,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -13,7 +13,7 @@ use stdx::state_file;
 use tracing_subscriber::{
     filter::LevelFilter, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
-use vocab::limits::LOG_FILE_BYTES_MAX;
+use vocab::limits::{ERRORS_FILE_BYTES_MAX, LOG_FILE_BYTES_MAX};
 
 /// A private file that is set aside once when it is full; the one before that goes.
 #[derive(Debug, Clone)]
@@ -53,6 +53,20 @@ impl Log {
             .with_writer(self);
         tracing_subscriber::registry().with(lines).with(level)
     }
+}
+
+/// Opens the file of the daemon's standard error, the old one set aside once it is over its bound.
+///
+/// What is written there is written by the process itself, past this module: so the bound is looked at
+/// when a daemon starts and in its hourly chores, and not at every line.
+///
+/// # Errors
+/// When it cannot be opened, or is not ours alone.
+pub(crate) fn errors(path: &Path) -> io::Result<File> {
+    if state_file::size(path)?.is_some_and(|size| size > ERRORS_FILE_BYTES_MAX) {
+        state_file::set_aside(path, &path.with_extension("err.1"))?;
+    }
+    state_file::open_to_append(path)
 }
 
 fn tell_panic(panic: &PanicHookInfo<'_>) {
@@ -105,12 +119,27 @@ mod tests {
         }));
         std::panic::set_hook(before);
         assert!(fell.is_err());
-        let text = String::from_utf8(state_file::read(&path).unwrap().unwrap()).unwrap();
+        let text = String::from_utf8(state_file::read(&path, LOG_FILE_BYTES_MAX).unwrap().unwrap())
+            .unwrap();
         let line: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(line["place"].as_str().is_some_and(|place| place.contains("log.rs:")), "{line}");
         assert_eq!(line["span"]["call"], "c1");
         assert_eq!(line["span"]["run"], "r1");
         assert!(!text.contains("PAYLOAD"), "{text}");
+    }
+
+    #[test]
+    fn standard_error_is_set_aside_once_it_is_over_its_bound() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("daemon.err");
+        let chunk = vec![b'x'; usize::try_from(ERRORS_FILE_BYTES_MAX).unwrap()];
+        let size = |path: &Path| state_file::size(path).unwrap();
+        errors(&path).unwrap().write_all(&chunk).unwrap();
+        errors(&path).unwrap().write_all(b"y").unwrap();
+        assert_eq!(size(&path), Some(ERRORS_FILE_BYTES_MAX + 1));
+        errors(&path).unwrap().write_all(b"z").unwrap();
+        assert_eq!(size(&path), Some(1));
+        assert_eq!(size(&path.with_extension("err.1")), Some(ERRORS_FILE_BYTES_MAX + 1));
     }
 
     #[test]

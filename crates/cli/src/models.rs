@@ -17,8 +17,8 @@ use provider::{
     script::Script,
 };
 use sessions::models::{Chosen, Keys, Models, Wanted};
-use stdx::{secret::Secret, state_file};
-use vocab::{message::ModelRef, outcome::Failure};
+use stdx::{clock::Clock, secret::Secret, state_file};
+use vocab::{limits::STATE_FILE_BYTES_MAX, message::ModelRef, outcome::Failure};
 
 use crate::{
     config::{self, Config, ProviderEntry},
@@ -38,15 +38,17 @@ const DEMO_SCRIPT: &str = include_str!("role/demo/script.json");
 pub(crate) struct ConfiguredModels {
     paths: Paths,
     unsealer: Unsealer,
+    clock: Clock,
 }
 
 impl ConfiguredModels {
     /// Reads the configuration when a model is chosen, not before.
-    pub(crate) fn new(paths: Paths, unsealer: Unsealer) -> Self {
-        Self { paths, unsealer }
+    pub(crate) fn new(clock: Clock, paths: Paths, unsealer: Unsealer) -> Self {
+        Self { paths, unsealer, clock }
     }
 
-    fn key(&self, provider: &str, keys: &Keys) -> Result<Option<Secret>, Failure> {
+    /// Returns the key that a provider is asked with: one that came with the request, or the stored one.
+    pub(crate) fn key(&self, provider: &str, keys: &Keys) -> Result<Option<Secret>, Failure> {
         match keys.get(provider) {
             Some(key) => Ok(Some(key.clone())),
             None => self.unsealer.unseal(provider),
@@ -84,13 +86,15 @@ impl ConfiguredModels {
     async fn choose(&self, wanted: &Wanted, keys: &Keys) -> Result<Chosen, Failure> {
         let config = config::load(&self.paths)?;
         let (provider, model) = match reference(&config, wanted)? {
-            Some(model) if is_found(&config, &model.provider) => (found().await?, model.model),
+            Some(model) if is_found(&config, &model.provider) => {
+                (found(&self.clock).await?, model.model)
+            }
             Some(model) => (self.provider(&config, &model.provider, keys)?, model.model),
             None => self.fallback(&config, keys).await?,
         };
         let known = provider.model(&model);
         let model = ModelRef { provider: provider.name.clone(), model };
-        let shared = provider.resolve()?;
+        let shared = provider.resolve(&self.clock)?;
         Ok(Chosen {
             model,
             provider: shared,
@@ -111,7 +115,7 @@ impl ConfiguredModels {
                 return Ok((provider, vendor.default_model.to_owned()));
             }
         }
-        if let Some(provider) = local::find_local(&local::USUAL_PORTS).await
+        if let Some(provider) = local::find_local(&self.clock, &local::USUAL_PORTS).await
             && let Some(id) = provider.models.first().map(|model| model.id.clone())
         {
             return Ok((provider, id));
@@ -136,8 +140,8 @@ fn is_found(config: &Config, provider: &str) -> bool {
 }
 
 /// Looks for the local endpoint that an earlier prompt found.
-async fn found() -> Result<ProviderConfig, Failure> {
-    local::find_local(&local::USUAL_PORTS).await.ok_or_else(|| {
+async fn found(clock: &Clock) -> Result<ProviderConfig, Failure> {
+    local::find_local(clock, &local::USUAL_PORTS).await.ok_or_else(|| {
         Failure::not_started("model_unavailable", "no local endpoint answers on its usual port")
             .with_hint("start it again, or name another model with -m PROVIDER/MODEL")
     })
@@ -262,7 +266,7 @@ fn read_script(name: &str, entry: &ProviderEntry) -> Result<Script, Failure> {
         )
         .with_hint(format!("add script = \"FILE\" to [providers.{name}]")));
     };
-    let read = state_file::read_config(path)
+    let read = state_file::read_config(path, STATE_FILE_BYTES_MAX)
         .map_err(|error| Failure::not_started("config_invalid", error.to_string()))?;
     let Some(bytes) = read else {
         return Err(Failure::not_started(

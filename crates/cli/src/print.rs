@@ -39,6 +39,15 @@ pub(crate) fn write_out(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
+/// Tells whether standard output is a pipe or a socket whose reader is gone.
+pub(crate) fn nobody_reads() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = io::stdout();
+    let mut look = [PollFd::new(&stdout, PollFlags::empty())];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut look, Some(&at_once)).is_ok() && look[0].revents().contains(PollFlags::ERR)
+}
+
 /// Prints what is no result. When standard error is gone, there is nobody left to tell.
 pub(crate) fn err(text: &str) {
     io::stderr().lock().write_all(text.as_bytes()).ok();
@@ -136,6 +145,23 @@ impl Look {
 /// Tells whether standard input is a terminal.
 pub(crate) fn stdin_is_terminal() -> bool {
     io::stdin().is_terminal()
+}
+
+/// The line on the readiness pipe, and the note in the file of turns, of a daemon that is busy with its
+/// database: whoever waits for it may have to wait long, and must not end it.
+pub(crate) const CHECKING: &str = "checking";
+
+/// Says to the starter, and to those who wait for their turn, that the database is being checked.
+pub(crate) fn checking_while_others_wait() {
+    write_out(&format!("{CHECKING}\n")).ok();
+    // Standard input is the starter's turn.
+    rustix::io::pwrite(rustix::stdio::stdin(), CHECKING.as_bytes(), 0).ok();
+}
+
+/// Says to a person that the database is being checked.
+pub(crate) fn checking() {
+    err("stead: the database is being checked, since it was not closed cleanly or is of an older \
+         version; with a large one this takes minutes\n");
 }
 
 /// Says to the starter that the daemon is ready, and lets go of its pipe.

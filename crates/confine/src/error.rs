@@ -51,6 +51,9 @@ pub enum Reason {
     /// Links lead to links without end.
     #[error("too many symbolic links")]
     TooManyLinks,
+    /// Links lead deeper than a path may.
+    #[error("lies too deep")]
+    TooDeep,
     /// It may only be made, not replaced.
     #[error("already exists")]
     Exists,
@@ -149,7 +152,7 @@ impl ConfineError {
             Reason::Stale => "stale_content",
             Reason::ReadOnly => "read_only",
             Reason::NoSpace => "no_space",
-            Reason::NameTooLong => "path_too_long",
+            Reason::NameTooLong | Reason::TooDeep => "path_too_long",
             Reason::TooManyEntries => "too_many_entries",
             Reason::TooManyOpen => "too_many_open_files",
             Reason::Io(_) => "io",
@@ -179,6 +182,7 @@ impl ConfineError {
             | Reason::PermissionDenied
             | Reason::Protected
             | Reason::TooManyLinks
+            | Reason::TooDeep
             | Reason::Exists
             | Reason::ReadOnly
             | Reason::NameTooLong

@@ -70,6 +70,14 @@ struct Inside {
     fresh_until: Option<Duration>,
 }
 
+impl Inside {
+    /// Tells whether something lies below a protected directory, or may: where not all of it could be
+    /// collected, everything on its devices may.
+    fn may_hold(&self, id: FileId) -> bool {
+        self.ids.contains(&id) || (self.overflow && self.devices.contains(&id.dev))
+    }
+}
+
 impl fmt::Debug for Guarded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guarded").field("paths", &self.0.paths.len()).finish_non_exhaustive()
@@ -101,7 +109,7 @@ impl Guarded {
         if self.0.paths.is_empty() {
             return Ok(());
         }
-        let inside = || self.with_inside(|inside| inside.ids.contains(&id));
+        let inside = || self.with_inside(|inside| inside.may_hold(id));
         if self.paths().ids.contains(&id) || (crossed && inside()) {
             return Err(Reason::Protected);
         }
@@ -115,11 +123,8 @@ impl Guarded {
         }
         self.check_dir(meta.id, crossed)?;
         let several = meta.links > 1 && meta.kind != Kind::Dir;
-        let closed = |inside: &Inside| {
-            let unknown = inside.overflow && inside.devices.contains(&meta.id.dev);
-            unknown || inside.ids.contains(&meta.id)
-        };
-        if several && self.with_inside(closed) { Err(Reason::Protected) } else { Ok(()) }
+        let closed = || self.with_inside(|inside| inside.may_hold(meta.id));
+        if several && closed() { Err(Reason::Protected) } else { Ok(()) }
     }
 
     /// Does what [`Guarded::check_file`] does, and first looks again at what lies inside the
@@ -200,6 +205,8 @@ impl Guarded {
         // Paths, not handles, wait here: there may be more directories than handles, and nobody but
         // the daemon writes in them.
         let mut waiting = self.0.paths.clone();
+        // All devices first: what is not looked at later, because there is too much, lies on them.
+        inside.devices.extend(waiting.iter().filter_map(|path| id_of(path).ok()).map(|id| id.dev));
         while let Some(path) = waiting.pop() {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
             let fd = match rustix::fs::openat(CWD, &path, flags, Mode::empty()) {
@@ -210,19 +217,24 @@ impl Guarded {
                     continue;
                 }
             };
-            let Ok(meta) = Meta::of(&fd) else { continue };
-            inside.devices.insert(meta.id.dev);
             let Ok(entries) = dir::read_entries(&fd, PROTECTED_ENTRIES_MAX) else {
                 inside.overflow = true;
                 continue;
             };
             for entry in entries {
                 let nofollow = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
-                let Ok(stat) = rustix::fs::statat(&fd, &entry.name, nofollow) else { continue };
-                let meta = Meta::from_stat(&stat);
+                let meta = match rustix::fs::statat(&fd, &entry.name, nofollow) {
+                    Ok(stat) => Meta::from_stat(&stat),
+                    Err(Errno::NOENT) => continue,
+                    Err(_) => {
+                        inside.overflow = true;
+                        continue;
+                    }
+                };
                 if exempt.contains(&meta.id) {
                     continue;
                 }
+                inside.devices.insert(meta.id.dev);
                 if inside.ids.len() >= self.0.entries_max {
                     inside.overflow = true;
                     return inside;

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use vocab::path::WorkspacePath;
 
-use crate::{Root, RootOptions};
+use crate::{
+    Root, RootOptions,
+    traverse::{Entry, Flow, Report, Traverse},
+};
 
 mod hostile;
 mod protected;
@@ -57,6 +60,25 @@ impl Scene {
         file.read_to_string(&mut content).unwrap();
         Ok(content)
     }
+}
+
+/// Walks, and returns the paths of the entries that are wanted, in the order of their delivery.
+pub(crate) fn walked(
+    root: &Root,
+    start: &str,
+    options: &Traverse,
+    wanted: impl Fn(&Entry<'_>) -> bool + Sync,
+) -> (Vec<String>, Report) {
+    let start = root.parse(start).unwrap();
+    let mut found = Vec::new();
+    let visitor =
+        || |entry: &Entry<'_>| wanted(entry).then(|| entry.path.to_str().unwrap().to_owned());
+    let deliver = |path| {
+        found.push(path);
+        Flow::Continue
+    };
+    let report = options.run(root, &start, visitor, deliver).unwrap();
+    (found, report)
 }
 
 fn is_root() -> bool {

@@ -14,7 +14,10 @@ use std::{
 };
 
 use vocab::{
-    limits::{TRAVERSE_DEPTH_MAX, TRAVERSE_DIR_ENTRIES_MAX, TRAVERSE_WORKERS_MAX},
+    limits::{
+        TRAVERSE_AHEAD_BYTES_MAX, TRAVERSE_DEPTH_MAX, TRAVERSE_DIR_ENTRIES_MAX,
+        TRAVERSE_WORKERS_MAX,
+    },
     path::WorkspacePath,
 };
 
@@ -28,8 +31,10 @@ use crate::{
 };
 
 mod order;
+mod report;
 
 use order::{Node, Slot};
+pub use report::{Report, Skipped};
 
 /// How to walk.
 #[derive(Debug, Clone)]
@@ -42,11 +47,20 @@ pub struct Traverse {
     pub max_depth: usize,
     /// Ends the walk when set.
     pub cancel: Arc<AtomicBool>,
+    /// Bytes that results hold which are not delivered yet: visitors add to it and the receiver takes
+    /// from it. When they are many, threads do only what is needed next.
+    pub held: Arc<AtomicUsize>,
 }
 
 impl Default for Traverse {
     fn default() -> Self {
-        Self { ignore: true, threads: None, max_depth: TRAVERSE_DEPTH_MAX, cancel: Arc::default() }
+        Self {
+            ignore: true,
+            threads: None,
+            max_depth: TRAVERSE_DEPTH_MAX,
+            cancel: Arc::default(),
+            held: Arc::default(),
+        }
     }
 }
 
@@ -57,34 +71,6 @@ pub enum Flow {
     Continue,
     /// That is enough.
     Stop,
-}
-
-/// What a walk left out, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Skipped {
-    /// Files and whole directories that ignore rules name.
-    pub ignored: usize,
-    /// Directories that could not be opened or read.
-    pub unreadable: usize,
-    /// Directories of Stead's own.
-    pub protected: usize,
-    /// Directories on other mounts.
-    pub other_mount: usize,
-    /// Directories below the deepest level.
-    pub too_deep: usize,
-    /// Directories with more entries than are sorted.
-    pub oversized: usize,
-}
-
-/// How a walk went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Report {
-    /// Entries that were visited.
-    pub visited: usize,
-    /// What was left out.
-    pub skipped: Skipped,
-    /// Whether the walk ended before its time, by the flag or by the receiver.
-    pub stopped: bool,
 }
 
 /// Something met on a walk.
@@ -179,7 +165,7 @@ impl Traverse {
         });
         let threads = threads.clamp(1, TRAVERSE_WORKERS_MAX);
         let run = |visit: &mut V, work: Work| shared.run(visit, work);
-        order::drive(work, threads, (&visitor, &run), deliver, || {
+        order::drive(work, (threads, &*self.held), (&visitor, &run), deliver, || {
             shared.stop.store(true, Ordering::Relaxed);
         });
         Ok(shared.report())
@@ -369,14 +355,22 @@ impl<'a> Shared<'a> {
     fn visit<T>(
         &self,
         visit: &mut impl FnMut(&Entry<'_>) -> Option<T>,
-        parent: &Place,
+        parent: &Arc<Place>,
         entries: &[DirEntry],
         slots: &mut Vec<Slot<T, Work>>,
     ) {
         let mut path = parent.prefix[self.start..].to_vec();
         let prefix = path.len();
-        for entry in entries {
+        for (index, entry) in entries.iter().enumerate() {
             if self.is_stopped() {
+                return;
+            }
+            let is_full = TRAVERSE_AHEAD_BYTES_MAX <= self.options.held.load(Ordering::Relaxed);
+            if is_full && index > 0 {
+                // The rest comes when its turn has come.
+                let entries = entries[index..].to_vec();
+                let rest = Work::Visit { parent: Arc::clone(parent), entries };
+                slots.push(Slot::Later(Node::new(rest)));
                 return;
             }
             path.truncate(prefix);

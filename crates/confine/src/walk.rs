@@ -10,7 +10,7 @@ use rustix::{
     io::Errno,
 };
 use vocab::{
-    limits::{PATH_LINKS_MAX, PATH_RETRIES_MAX},
+    limits::{PATH_COMPONENTS_MAX, PATH_LINKS_MAX, PATH_RETRIES_MAX},
     path::{Component, WorkspacePath},
 };
 
@@ -141,6 +141,7 @@ impl<'a> Walker<'a> {
         let meta = Meta::of(&fd)?;
         match meta.kind {
             Kind::Dir => {
+                self.check_depth()?;
                 self.entered.push((meta.id, crossed));
                 let dir = Dir { fd, id: meta.id, scope: top.scope.clone() };
                 self.chain.push(Step { name, dir: Arc::new(dir) });
@@ -171,6 +172,7 @@ impl<'a> Walker<'a> {
     }
 
     fn create(&mut self, top: &Dir, name: &std::ffi::OsStr) -> Result<()> {
+        self.check_depth()?;
         // Nothing may be made inside a protected directory, so what was entered is checked first.
         self.check(&End::Missing { name: name.to_owned() })?;
         match rustix::fs::mkdirat(&top.fd, name, Mode::from_raw_mode(0o777)) {
@@ -179,6 +181,13 @@ impl<'a> Walker<'a> {
             Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// Refuses one more directory below too many: links may lead deeper than the path has components,
+    /// and each directory holds a handle.
+    fn check_depth(&self) -> Result<()> {
+        // The root is in the chain and no component.
+        if PATH_COMPONENTS_MAX < self.chain.len() { Err(Reason::TooDeep) } else { Ok(()) }
     }
 
     fn check(&self, end: &End) -> Result<()> {

@@ -87,6 +87,12 @@ impl Paths {
         self.logs().join("daemon.log")
     }
 
+    /// Returns the file of what the daemon writes to standard error: words of a process that cannot log.
+    #[must_use]
+    pub fn errors(&self) -> PathBuf {
+        self.logs().join("daemon.err")
+    }
+
     /// Returns the daemon's socket.
     #[must_use]
     pub fn socket(&self) -> PathBuf {

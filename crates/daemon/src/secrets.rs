@@ -1,11 +1,11 @@
 //! Keys of providers: one private file each. They can be stored, asked about and forgotten; reading one
-//! takes the [`Unsealer`], which is handed out once, at composition.
+//! takes the [`Unsealer`], which composition hands out.
 
 use std::{io, path::PathBuf, sync::Arc};
 
 use stdx::{secret::Secret, state_file};
 use vocab::{
-    limits::{SECRET_BYTES_MAX, SECRET_NAME_BYTES_MAX},
+    limits::{SECRET_BYTES_MAX, SECRET_NAME_BYTES_MAX, STATE_FILE_BYTES_MAX},
     outcome::{Effect, Failure},
 };
 
@@ -31,7 +31,9 @@ impl Secrets {
     /// When the name is none, or the file is not ours alone.
     pub fn has(&self, name: &str) -> Result<bool, Failure> {
         let path = file_of(&self.0, name)?;
-        Ok(state_file::read(&path).map_err(|error| io_failure(&error))?.is_some())
+        Ok(state_file::read(&path, STATE_FILE_BYTES_MAX)
+            .map_err(|error| io_failure(&error))?
+            .is_some())
     }
 
     /// Stores a key.
@@ -60,8 +62,8 @@ impl Unsealer {
     /// # Errors
     /// When the file is not ours alone or cannot be read.
     pub fn unseal(&self, name: &str) -> Result<Option<Secret>, Failure> {
-        let bytes =
-            state_file::read(&file_of(&self.0, name)?).map_err(|error| io_failure(&error))?;
+        let bytes = state_file::read(&file_of(&self.0, name)?, STATE_FILE_BYTES_MAX)
+            .map_err(|error| io_failure(&error))?;
         Ok(bytes.map(Secret::from_bytes))
     }
 }

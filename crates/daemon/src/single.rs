@@ -6,6 +6,7 @@
 use std::io;
 
 use stdx::{lock::Lock, secret::Secret, state_file};
+use vocab::limits::STATE_FILE_BYTES_MAX;
 
 use crate::paths::Paths;
 
@@ -63,7 +64,7 @@ impl Claim {
 /// # Errors
 /// When it cannot be read or written, or is not ours alone.
 pub fn credential(paths: &Paths) -> io::Result<Secret> {
-    if let Some(bytes) = state_file::read(&paths.credential())? {
+    if let Some(bytes) = state_file::read(&paths.credential(), STATE_FILE_BYTES_MAX)? {
         let text = String::from_utf8_lossy(&bytes).trim().to_owned();
         if text.len() >= CREDENTIAL_BYTES {
             return Ok(Secret::new(text));

@@ -60,9 +60,11 @@ struct Slot {
 }
 
 impl Slot {
-    /// Tells whether nobody borrows it and nobody is about to.
+    /// Tells whether nobody borrows it, nobody is about to, and nothing runs there that somebody comes
+    /// back to.
     fn is_idle(slot: &Arc<Self>) -> bool {
-        Arc::strong_count(slot) == 1 && Arc::strong_count(&slot.used) == 1
+        let is_unused = Arc::strong_count(slot) == 1 && Arc::strong_count(&slot.used) == 1;
+        is_unused && !slot.owned.get().is_some_and(|owned| owned.is_busy())
     }
 }
 

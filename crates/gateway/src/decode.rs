@@ -63,15 +63,53 @@ pub(crate) async fn apart<T: Send + 'static>(
     reading.await.unwrap_or_else(|_| Err(Refused::internal()))
 }
 
-/// Refuses names and paths that hold a NUL: no file and nothing else of ours is named so.
+/// What a short text of a body is, which says how long it may be. What users say is bounded elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Text {
+    /// An id, or the name of a session, workspace, provider, model or media type.
+    Name,
+    /// A path.
+    Path,
+    /// A session's title.
+    Title,
+    /// A person's words about an answer.
+    Reason,
+    /// A key that makes two requests one.
+    Key,
+}
+
+impl Text {
+    fn bytes_max(self) -> usize {
+        match self {
+            Self::Name => limits::REQUEST_NAME_BYTES_MAX,
+            Self::Path => limits::REQUEST_PATH_BYTES_MAX,
+            Self::Title => limits::REQUEST_TITLE_BYTES_MAX,
+            Self::Reason => limits::ANSWER_REASON_BYTES_MAX,
+            Self::Key => limits::IDEMPOTENCY_KEY_BYTES_MAX,
+        }
+    }
+}
+
+/// Checks short texts that are about to be stored or looked up: none is longer than its kind may be, a
+/// key is not empty, and none holds a NUL, since no file and nothing else of ours is named so.
 ///
 /// # Errors
-/// When one does; the field is named.
-pub(crate) fn plain(names: &[(&str, &Option<String>)]) -> Result<(), Refused> {
-    for (field, name) in names {
-        if name.as_ref().is_some_and(|name| name.contains('\0')) {
-            let text = format!("{field} holds a NUL character");
-            return Err(Refused::new("invalid_field", text).at(*field));
+/// With the first that is wrong; its field is named, and the text is not repeated.
+pub(crate) fn texts<'a>(
+    fields: impl IntoIterator<Item = (&'a str, Text, Option<&'a str>)>,
+) -> Result<(), Refused> {
+    for (field, kind, text) in fields {
+        let Some(text) = text else { continue };
+        let wrong = |why: String| Err(Refused::new("invalid_field", why).at(field));
+        if text.contains('\0') {
+            return wrong(format!("{field} holds a NUL character"));
+        }
+        let bytes_max = kind.bytes_max();
+        if text.len() > bytes_max {
+            return wrong(format!("{field} has {} bytes, and at most {bytes_max}", text.len()));
+        }
+        if kind == Text::Key && text.is_empty() {
+            return wrong(format!("{field} is empty"));
         }
     }
     Ok(())

@@ -78,13 +78,15 @@ impl Perimeter {
             self.check_credential(&head.headers)?;
         }
         check_size(&head.headers)?;
-        let (kind, carrier) = match (page, peer) {
-            (Some(page), Peer::Tcp) => (CallerKind::Page(page.origin().to_owned()), Carrier::Tcp),
-            (Some(page), Peer::Socket(_)) => {
-                (CallerKind::Page(page.origin().to_owned()), Carrier::Socket)
-            }
-            (None, Peer::Tcp) => (CallerKind::Person, Carrier::Tcp),
-            (None, Peer::Socket(kind)) => (kind.clone(), Carrier::Socket),
+        let (kind, carrier) = match peer {
+            Peer::Tcp => (CallerKind::Person, Carrier::Tcp),
+            Peer::Socket(kind) => (kind.clone(), Carrier::Socket),
+        };
+        // Headers are the caller's own words: they may make a person's program a page, which may do
+        // less, and never lift what the kernel knows to be an agent.
+        let kind = match (kind, page) {
+            (CallerKind::Person, Some(page)) => CallerKind::Page(page.origin().to_owned()),
+            (kind @ (CallerKind::Person | CallerKind::Agent(_) | CallerKind::Page(_)), _) => kind,
         };
         Ok(Caller::passed(kind, carrier))
     }

@@ -14,10 +14,61 @@ pub fn parse(raw: &str) -> Value {
     object(text).or_else(|| object(&repair(text))).unwrap_or_else(|| Value::String(raw.to_owned()))
 }
 
-/// Tells whether a text is one whole object.
-#[must_use]
-pub fn is_object(text: &str) -> bool {
-    text.trim_end().ends_with('}') && object(text).is_some()
+/// Follows arguments as they grow and tells whether they are one whole object, reading each byte once:
+/// whoever asks after every piece pays for the pieces, not for the whole each time.
+#[derive(Debug, Default)]
+pub(crate) struct Growing {
+    read: usize,
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    stands: Stands,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Stands {
+    #[default]
+    Open,
+    /// It is one, unless something else follows.
+    Whole,
+    /// It is none, whatever follows.
+    Never,
+}
+
+impl Growing {
+    /// Reads on in a text that has only grown since, and tells whether it is one whole object now.
+    pub(crate) fn is_object(&mut self, text: &str) -> bool {
+        while let Some(byte) = text.as_bytes().get(self.read).copied() {
+            self.read += 1;
+            self.stands = match self.stands {
+                Stands::Never => return false,
+                _ if byte.is_ascii_whitespace() && !self.in_string => continue,
+                Stands::Whole => Stands::Never,
+                Stands::Open => self.step(text, byte),
+            };
+        }
+        self.stands == Stands::Whole
+    }
+
+    fn step(&mut self, text: &str, byte: u8) -> Stands {
+        if self.in_string {
+            self.in_string = self.escaped || byte != b'"';
+            self.escaped = byte == b'\\' && !self.escaped;
+            return Stands::Open;
+        }
+        match byte {
+            b'{' => self.depth += 1,
+            _ if self.depth == 0 => return Stands::Never,
+            b'"' => self.in_string = true,
+            b'}' => self.depth -= 1,
+            _ => {}
+        }
+        if 0 < self.depth {
+            return Stands::Open;
+        }
+        let whole = text.get(..self.read).and_then(object);
+        if whole.is_some() { Stands::Whole } else { Stands::Never }
+    }
 }
 
 fn object(text: &str) -> Option<Value> {

@@ -7,7 +7,10 @@ use std::collections::VecDeque;
 
 use vocab::ids::{CallId, PartId};
 
-use crate::{arguments, delta::Delta};
+use crate::{
+    arguments::{self, Growing},
+    delta::Delta,
+};
 
 /// The blocks that are not yet told to their end.
 #[derive(Debug, Default)]
@@ -26,6 +29,7 @@ struct Block {
     key: u64,
     kind: Kind,
     content: String,
+    growing: Growing,
     sent: usize,
     started: bool,
     closed: bool,
@@ -164,6 +168,7 @@ impl Blocks {
             key,
             kind,
             content: String::new(),
+            growing: Growing::default(),
             sent: 0,
             started: false,
             closed: false,
@@ -172,16 +177,18 @@ impl Blocks {
     }
 
     fn find(&mut self, key: u64) -> Option<&mut Block> {
-        self.queue.iter_mut().rev().find(|block| block.key == key)
+        // Keys count up and blocks leave at the front alone, so a key tells its place.
+        let gone = self.queue.front()?.key;
+        self.queue.get_mut(usize::try_from(key.checked_sub(gone)?).ok()?)
     }
 }
 
 impl Block {
     /// Tells whether the block is over once another one follows.
-    fn is_whole(&self) -> bool {
+    fn is_whole(&mut self) -> bool {
         match &self.kind {
             Kind::Text | Kind::Reasoning { .. } => true,
-            Kind::Call { .. } => arguments::is_object(&self.content),
+            Kind::Call { .. } => self.growing.is_object(&self.content),
         }
     }
 

@@ -45,7 +45,6 @@ fn builder() -> ClientBuilder {
     drop(rustls::crypto::ring::default_provider().install_default());
     Client::builder()
         .redirect(Policy::none())
-        .no_gzip()
         .tcp_nodelay(true)
         .connect_timeout(Duration::from_secs(PROVIDER_CONNECT_SECONDS_MAX))
         .user_agent(concat!("stead/", env!("CARGO_PKG_VERSION")))

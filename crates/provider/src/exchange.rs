@@ -2,13 +2,13 @@
 //!
 //! Every wait has a limit and listens to the cancel token. What the events mean is the dialect's.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream, stream::BoxStream};
 use reqwest::{Response, Url, header::HeaderMap};
 use serde_json::Value;
-use stdx::secret::Secret;
+use stdx::clock::Clock;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use vocab::{
@@ -20,6 +20,7 @@ use crate::{
     client,
     delta::{Delta, ProviderFailure},
     refusal::{self, Told},
+    speaker::Speaker,
     sse,
     timeouts::Timeouts,
 };
@@ -47,12 +48,12 @@ pub(crate) trait Decode: Send {
 /// Who is asked, and how long it may take.
 #[derive(Debug, Clone)]
 pub(crate) struct Peer {
-    pub(crate) provider: String,
+    pub(crate) speaker: Arc<Speaker>,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
-    pub(crate) key: Option<Secret>,
-    pub(crate) key_variable: Option<String>,
     pub(crate) timeouts: Timeouts,
+    /// Tells how far away a moment is that a vendor names.
+    pub(crate) clock: Clock,
 }
 
 /// Asks and returns the answer as it comes.
@@ -169,12 +170,14 @@ impl Exchange {
                 return Ok(out);
             }
             // What is complete does not become a failure because the connection was not closed well.
-            Ok(Err(_)) => return self.or_complete(out, failures::cut(&self.peer.provider)),
-            Err(_) => return self.or_complete(out, failures::idle(&self.peer.provider, idle)),
+            Ok(Err(_)) => return self.or_complete(out, failures::cut(&self.peer.speaker.provider)),
+            Err(_) => {
+                return self.or_complete(out, failures::idle(&self.peer.speaker.provider, idle));
+            }
         };
         self.taken += chunk.len();
         if self.taken > PROVIDER_ANSWER_BYTES_MAX {
-            return Err(failures::too_large(&self.peer.provider));
+            return Err(failures::too_large(&self.peer.speaker.provider));
         }
         self.take(&chunk, &mut out)?;
         if out.iter().any(|delta| matches!(delta, Delta::Done(_))) {
@@ -198,6 +201,10 @@ impl Exchange {
         if self.shape == Shape::Unknown {
             self.head.extend_from_slice(chunk);
             self.shape = shape(&self.head);
+            if text(&self.head).is_empty() {
+                // Blanks say nothing, and are not looked at again with every piece.
+                self.head.clear();
+            }
             if self.shape == Shape::Events {
                 let head = std::mem::take(&mut self.head);
                 return self.events(&head, out);
@@ -216,10 +223,10 @@ impl Exchange {
         let fed = self.sse.feed(chunk, &mut events);
         for event in events {
             if !self.event(&event, out) {
-                return Err(failures::garbled(&self.peer.provider, &event.data));
+                return Err(failures::garbled(&self.peer.speaker, &event.data));
             }
         }
-        fed.map_err(|over| failures::event_too_large(&self.peer.provider, over))
+        fed.map_err(|over| failures::event_too_large(&self.peer.speaker.provider, over))
     }
 
     /// Reads an event; tells whether it is one.
@@ -242,7 +249,7 @@ impl Exchange {
 
     /// Ends the body: the rest of a stream, or an answer that came whole.
     fn finish(&mut self, out: &mut Vec<Delta>) -> Result<(), ProviderFailure> {
-        let body = String::from_utf8_lossy(&self.head).into_owned();
+        let body = String::from_utf8_lossy(text(&self.head)).into_owned();
         match self.shape {
             Shape::Events => {
                 if let Some(last) = self.sse.finish() {
@@ -253,29 +260,27 @@ impl Exchange {
                 if out.iter().any(|delta| matches!(delta, Delta::Done(_) | Delta::Failed(_))) {
                     return Ok(());
                 }
-                Err(failures::cut(&self.peer.provider))
+                Err(failures::cut(&self.peer.speaker.provider))
             }
             Shape::Whole => match serde_json::from_str::<Value>(&body) {
                 Ok(value) if value["error"].is_null() => {
                     self.decode.whole(&value, out);
                     Ok(())
                 }
-                Ok(_) => Err(refusal::classify(&Told {
-                    body: &body,
-                    provider: &self.peer.provider,
-                    ..Told::default()
-                })),
-                Err(_) => Err(failures::cut(&self.peer.provider)),
+                Ok(_) => Err(refusal::classify(&Told::inside(&self.peer.speaker, &body))),
+                Err(_) => Err(failures::cut(&self.peer.speaker.provider)),
             },
-            Shape::Unknown if body.trim().is_empty() => Err(failures::cut(&self.peer.provider)),
-            Shape::Unknown | Shape::Page => Err(failures::garbled(&self.peer.provider, &body)),
+            Shape::Unknown if body.trim().is_empty() => {
+                Err(failures::cut(&self.peer.speaker.provider))
+            }
+            Shape::Unknown | Shape::Page => Err(failures::garbled(&self.peer.speaker, &body)),
         }
     }
 }
 
 /// Tells what a body is from its first bytes, as soon as they suffice.
 fn shape(head: &[u8]) -> Shape {
-    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
+    let text = text(head);
     let names: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b":"];
     match text.first() {
         None => Shape::Unknown,
@@ -288,6 +293,11 @@ fn shape(head: &[u8]) -> Shape {
     }
 }
 
+/// Returns a body from its first word on, without the mark that some servers put before it.
+fn text(body: &[u8]) -> &[u8] {
+    body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body).trim_ascii_start()
+}
+
 /// Sends the request and returns a response that is an answer.
 async fn ask(peer: &Peer, body: Bytes) -> Result<Response, ProviderFailure> {
     let client = client::for_url(&peer.url)
@@ -297,7 +307,7 @@ async fn ask(peer: &Peer, body: Bytes) -> Result<Response, ProviderFailure> {
     let response = match timeout(wait, request.send()).await {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => return Err(failures::unsent(peer, &error)),
-        Err(_) => return Err(failures::no_headers(&peer.provider, wait)),
+        Err(_) => return Err(failures::no_headers(&peer.speaker.provider, wait)),
     };
     if response.status() == 200 {
         return Ok(response);
@@ -308,31 +318,28 @@ async fn ask(peer: &Peer, body: Bytes) -> Result<Response, ProviderFailure> {
 /// Reads the start of an error body and makes a failure of it.
 pub(crate) async fn refused(peer: &Peer, mut response: Response) -> ProviderFailure {
     let status = response.status().as_u16();
-    let wait_ms = headers::retry_after(response.headers(), &stdx::clock::Clock::system());
+    let wait_ms = headers::retry_after(response.headers(), &peer.clock);
     let should_retry = headers::should_retry(response.headers());
     let mut body = Vec::new();
     let read = async {
         while let Ok(Some(chunk)) = response.chunk().await {
             body.extend_from_slice(&chunk);
             if body.len() > PROVIDER_ERROR_BYTES_MAX {
-                body.truncate(PROVIDER_ERROR_BYTES_MAX);
+                // One more than is quoted from, so that the quote knows that it was cut.
+                body.truncate(PROVIDER_ERROR_BYTES_MAX + 1);
                 return;
             }
         }
     };
     // What came until then is told; the status alone says the most.
     drop(timeout(peer.timeouts.error_body, read).await);
-    let mut body = String::from_utf8_lossy(&body).into_owned();
-    if let Some(key) = peer.key.as_ref().map(Secret::expose).filter(|key| !key.is_empty()) {
-        body = body.replace(key, "[key]");
-    }
+    let body = String::from_utf8_lossy(&body);
     refusal::classify(&Told {
+        speaker: &peer.speaker,
         status: Some(status),
         body: &body,
         wait_ms,
         should_retry,
-        provider: &peer.provider,
-        key_variable: peer.key_variable.as_deref(),
     })
 }
 
@@ -345,6 +352,8 @@ async fn drain(mut response: Response) {
     }
 }
 
+#[cfg(test)]
+mod echo_tests;
 #[cfg(test)]
 mod peer_tests;
 #[cfg(test)]

@@ -2,6 +2,13 @@
 //!
 //! The fold also proves that blocks never overlap and that the end comes once.
 
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    sync::Arc,
+};
+
+use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use vocab::{ids::CallId, message::ModelRef, outcome::Content};
 
@@ -9,6 +16,7 @@ use crate::{
     delta::Delta,
     exchange::Decode,
     prompt::{AssistantPart, Prompt, PromptMessage, PromptTool},
+    speaker::Speaker,
 };
 
 pub(crate) fn prompt(messages: Vec<PromptMessage>) -> Prompt {
@@ -25,6 +33,11 @@ pub(crate) fn prompt(messages: Vec<PromptMessage>) -> Prompt {
         output_tokens_max: 100,
         cache_key: "ses".into(),
     }
+}
+
+/// Returns who speaks in tests, without a secret.
+pub(crate) fn acme() -> Arc<Speaker> {
+    Arc::new(Speaker::new("acme", None, &HeaderMap::new()))
 }
 
 pub(crate) fn model() -> ModelRef {
@@ -139,4 +152,24 @@ fn end(open: &mut Option<(&str, String)>, kind: &str) -> String {
     let block = open.take().expect("an open block");
     assert_eq!(block.0, kind);
     block.1
+}
+
+/// Answers one connection with a head and then a piece over and over, until it is closed.
+pub(crate) fn serve_raw(head: impl Into<Vec<u8>>, piece: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let head = head.into();
+    std::thread::spawn(move || {
+        let (mut tcp, _) = listener.accept().expect("accepts");
+        let mut request = [0; 65_536];
+        let _read = tcp.read(&mut request).expect("reads");
+        tcp.write_all(&head).expect("writes");
+        if piece.is_empty() {
+            // Until the client goes.
+            while tcp.read(&mut request).is_ok_and(|count| count > 0) {}
+        } else {
+            while tcp.write_all(&piece).is_ok() {}
+        }
+    });
+    url
 }

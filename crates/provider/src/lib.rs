@@ -19,10 +19,12 @@ pub mod timeouts;
 mod anthropic;
 mod blocks;
 mod client;
+mod dialect;
 mod exchange;
 #[cfg(test)]
 mod goldens;
 mod json;
 mod openai_chat;
 mod refusal;
+mod speaker;
 mod transcript;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use reqwest::{Response, Url};
 use serde_json::Value;
+use stdx::clock::Clock;
 use tokio::time::timeout;
 use vocab::{
     limits::PROVIDER_MODELS_BYTES_MAX,
@@ -33,13 +34,14 @@ const PROBE: Duration = Duration::from_millis(300);
 /// # Errors
 /// When it cannot be reached, refuses, or answers something else.
 pub async fn list_models(
+    clock: &Clock,
     config: &ProviderConfig,
     limit: Duration,
 ) -> Result<Vec<ModelConfig>, Failure> {
     if config.api == Api::Scripted {
         return Ok(config.models.clone());
     }
-    let listed = timeout(limit, list(config)).await;
+    let listed = timeout(limit, list(clock, config)).await;
     listed.unwrap_or_else(|_| {
         let message = format!("{} did not list its models in time", config.name);
         Err(Failure::not_started("header_timeout", message))
@@ -47,28 +49,32 @@ pub async fn list_models(
 }
 
 /// Looks for a local endpoint that offers a model: `ports` in their order, usually [`USUAL_PORTS`].
-pub async fn find_local(ports: &[u16]) -> Option<ProviderConfig> {
+pub async fn find_local(clock: &Clock, ports: &[u16]) -> Option<ProviderConfig> {
     let asked = ports.iter().map(|port| async move {
         let url = format!("http://127.0.0.1:{port}/v1");
         let mut config = ProviderConfig::new("local", Api::OpenAiChat, url);
-        config.models = list_models(&config, PROBE).await.ok()?;
+        config.models = list_models(clock, &config, PROBE).await.ok()?;
         (!config.models.is_empty()).then_some(config)
     });
     join_all(asked).await.into_iter().flatten().next()
 }
 
-async fn list(config: &ProviderConfig) -> Result<Vec<ModelConfig>, Failure> {
-    match get(config, None).await {
+async fn list(clock: &Clock, config: &ProviderConfig) -> Result<Vec<ModelConfig>, Failure> {
+    match get(clock, config, None).await {
         Err(failure) if matches!(failure.code.as_str(), "model_not_found" | "bad_answer") => {
             // Old servers of Ollama know only their own list.
-            get(config, Some("/api/tags")).await.or(Err(failure))
+            get(clock, config, Some("/api/tags")).await.or(Err(failure))
         }
         told => told,
     }
 }
 
-async fn get(config: &ProviderConfig, path: Option<&str>) -> Result<Vec<ModelConfig>, Failure> {
-    let mut peer = config.peer("models").map_err(Failure::from)?;
+async fn get(
+    clock: &Clock,
+    config: &ProviderConfig,
+    path: Option<&str>,
+) -> Result<Vec<ModelConfig>, Failure> {
+    let mut peer = config.peer(clock, "models").map_err(Failure::from)?;
     if let Some(path) = path {
         peer.url.set_path(path);
     }

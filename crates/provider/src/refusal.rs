@@ -4,20 +4,20 @@
 //! at only to tell an overflowing context, as many servers have no code for it. Nothing is retried.
 
 use serde_json::Value;
-use vocab::{
-    limits::{PROVIDER_ERROR_CHARS_MAX, PROVIDER_RETRY_WAIT_MS_MAX},
-    outcome::{Effect, Failure},
+use vocab::outcome::{Effect, Failure};
+
+use crate::{
+    delta::{ProviderFailure, Retry},
+    speaker::Speaker,
 };
 
-use crate::delta::{ProviderFailure, Retry};
-
-mod texts;
-
-pub(crate) use texts::{excerpt, overflows};
+mod overflow;
 
 /// An error as a vendor told it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Told<'a> {
+    /// Who told it.
+    pub(crate) speaker: &'a Speaker,
     /// The status; absent for an error inside a stream.
     pub(crate) status: Option<u16>,
     /// The body or the event.
@@ -26,10 +26,13 @@ pub(crate) struct Told<'a> {
     pub(crate) wait_ms: Option<u64>,
     /// Whether it said itself that a retry helps.
     pub(crate) should_retry: Option<bool>,
-    /// Who it is, for hints.
-    pub(crate) provider: &'a str,
-    /// The variable that usually holds the key, for hints.
-    pub(crate) key_variable: Option<&'a str>,
+}
+
+impl<'a> Told<'a> {
+    /// Returns an error that came where an answer should be: it has neither status nor headers.
+    pub(crate) fn inside(speaker: &'a Speaker, body: &'a str) -> Self {
+        Self { speaker, status: None, body, wait_ms: None, should_retry: None }
+    }
 }
 
 /// What kind of failure it is.
@@ -75,42 +78,32 @@ struct Parts {
 
 /// Turns an error into a failure.
 pub(crate) fn classify(told: &Told<'_>) -> ProviderFailure {
-    let parts = parts(told.body);
+    let parts = parts(told);
     let kind = kind(told, &parts);
     let status = told.status.map(|status| format!(" ({status})")).unwrap_or_default();
     let said = if parts.message.is_empty() { "no message" } else { &parts.message };
     let effect = if told.status.is_some() { Effect::NotStarted } else { Effect::Indeterminate };
-    let mut failure =
-        Failure::new(kind.code(), effect, format!("{} answered{status}: {said}", told.provider));
-    if let Some(hint) = hint(kind, told) {
-        failure = failure.with_hint(hint);
-    }
-    let retry = retry(kind, told, &parts, &mut failure);
+    let message = format!("{} answered{status}: {said}", told.speaker.provider);
+    let mut failure = Failure::new(kind.code(), effect, message);
+    failure.hint = hint(kind, told.speaker);
+    let retry = retry(kind, told, &parts);
     ProviderFailure { failure, retry }
 }
 
-fn retry(kind: Kind, told: &Told<'_>, parts: &Parts, failure: &mut Failure) -> Retry {
+fn retry(kind: Kind, told: &Told<'_>, parts: &Parts) -> Retry {
     // Inside a stream the vendor's code is the only status; without one, nothing says that it passes.
     let structured = told.status.is_some() || parts.marks.iter().any(|m| by_mark(m).is_some());
     let worth = structured && told.should_retry.unwrap_or(true) && told.status != Some(501);
     if !kind.passes() || !worth {
         return Retry::Never;
     }
-    match told.wait_ms {
-        None => Retry::Backoff,
-        Some(wait_ms) if wait_ms <= PROVIDER_RETRY_WAIT_MS_MAX => Retry::After { wait_ms },
-        Some(wait_ms) => {
-            let seconds = wait_ms.div_ceil(1_000);
-            failure.hint = Some(format!("the provider asks to wait {seconds} s; try again then"));
-            Retry::Never
-        }
-    }
+    told.wait_ms.map_or(Retry::Backoff, |wait_ms| Retry::After { wait_ms })
 }
 
-fn hint(kind: Kind, told: &Told<'_>) -> Option<String> {
-    let name = told.provider;
+fn hint(kind: Kind, speaker: &Speaker) -> Option<String> {
+    let name = &speaker.provider;
     match kind {
-        Kind::Auth => Some(match told.key_variable {
+        Kind::Auth => Some(match &speaker.key_variable {
             Some(variable) => format!("set {variable} or run `stead secrets set {name}`"),
             None => format!("run `stead secrets set {name}`"),
         }),
@@ -128,7 +121,8 @@ fn kind(told: &Told<'_>, parts: &Parts) -> Kind {
         let busy = known == Kind::Server && matches!(told.status, Some(503 | 529));
         return if busy { Kind::Overloaded } else { known };
     }
-    let overflow = matches!(told.status, None | Some(400 | 413 | 422)) && overflows(told.body);
+    let overflow =
+        matches!(told.status, None | Some(400 | 413 | 422)) && overflow::is_told(told.body);
     match told.status {
         _ if overflow => Kind::Overflow,
         Some(401 | 403) => Kind::Auth,
@@ -172,9 +166,10 @@ fn by_mark(mark: &str) -> Option<Kind> {
     })
 }
 
-fn parts(body: &str) -> Parts {
+fn parts(told: &Told<'_>) -> Parts {
+    let Told { speaker, body, .. } = told;
     let Ok(value) = serde_json::from_str::<Value>(body) else {
-        return Parts { json: false, marks: Vec::new(), message: excerpt(body) };
+        return Parts { json: false, marks: Vec::new(), message: speaker.excerpt(body) };
     };
     // Some gateways wrap the object in a list.
     let value = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
@@ -188,8 +183,11 @@ fn parts(body: &str) -> Parts {
     let message = [&error["message"], &value["error"], &value["message"], &value["detail"]]
         .into_iter()
         .find_map(Value::as_str);
-    let message = message.map_or_else(|| body.to_owned(), |text| format!("{text}{inner}"));
-    Parts { json: true, marks, message: message.chars().take(PROVIDER_ERROR_CHARS_MAX).collect() }
+    let message = match message {
+        Some(text) => speaker.quote(&format!("{text}{inner}")),
+        None => speaker.quote(body),
+    };
+    Parts { json: true, marks, message }
 }
 
 #[cfg(test)]

@@ -9,19 +9,20 @@ use reqwest::{
     Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
-use stdx::secret::Secret;
+use stdx::{clock::Clock, secret::Secret};
 use vocab::outcome::Failure;
 
 use crate::{
-    anthropic::{self, Anthropic},
-    catalog,
+    anthropic, catalog,
     catalog::Vendor,
+    dialect::{self, Dialect},
     exchange::{Peer, sensitive},
     models::ModelConfig,
-    openai_chat::OpenAiChat,
+    openai_chat,
     script::Script,
     scripted::Scripted,
     seam::SharedProvider,
+    speaker::Speaker,
     timeouts::Timeouts,
 };
 
@@ -191,8 +192,7 @@ impl ProviderConfig {
     ///
     /// # Errors
     /// When the configuration is not one.
-    pub fn resolve(&self) -> Result<SharedProvider, ResolveError> {
-        let models: Arc<[ModelConfig]> = self.models.clone().into();
+    pub fn resolve(&self, clock: &Clock) -> Result<SharedProvider, ResolveError> {
         match self.api {
             Api::Scripted => {
                 let script = self.script.clone();
@@ -200,23 +200,31 @@ impl ProviderConfig {
                     script.ok_or_else(|| ResolveError::NoScript { provider: self.name.clone() })?;
                 Ok(Arc::new(Scripted::new(script)))
             }
-            Api::OpenAiChat => {
-                let peer = self.peer("chat/completions")?;
-                Ok(Arc::new(OpenAiChat { peer, models }))
-            }
-            Api::Anthropic => Ok(Arc::new(Anthropic { peer: self.peer("messages")?, models })),
+            Api::OpenAiChat => self.vendor_of(clock, "chat/completions", openai_chat::DIALECT),
+            Api::Anthropic => self.vendor_of(clock, "messages", anthropic::DIALECT),
         }
     }
 
+    fn vendor_of(
+        &self,
+        clock: &Clock,
+        path: &str,
+        dialect: Dialect,
+    ) -> Result<SharedProvider, ResolveError> {
+        let models = self.models.clone().into();
+        Ok(Arc::new(dialect::Vendor { peer: self.peer(clock, path)?, models, dialect }))
+    }
+
     /// Returns whom to ask under a path below the API's own root.
-    pub(crate) fn peer(&self, path: &str) -> Result<Peer, ResolveError> {
+    pub(crate) fn peer(&self, clock: &Clock, path: &str) -> Result<Peer, ResolveError> {
+        let headers = self.header_map()?;
+        let speaker = Speaker::new(&self.name, self.key_variable.as_deref(), &headers);
         Ok(Peer {
-            provider: self.name.clone(),
+            speaker: Arc::new(speaker),
             url: self.url(path)?,
-            headers: self.header_map()?,
-            key: self.key.clone(),
-            key_variable: self.key_variable.clone(),
+            headers,
             timeouts: self.timeouts,
+            clock: clock.clone(),
         })
     }
 

@@ -8,6 +8,7 @@
 use std::{fs, io::Read, path::Path};
 
 use rustix::process::getpid;
+use stdx::proc_id::Stat;
 use vocab::{ids::RUN_MARKER, limits};
 
 use crate::environ::CALL_MARKER;
@@ -31,9 +32,10 @@ impl Process {
     }
 }
 
-/// Reads what the kernel tells in a file; none where it does not.
+/// Reads what the kernel tells in a file; none where it does not. Names of mounts and groups in it may
+/// hold any bytes, and those that are no text are not ours.
 pub(crate) fn text(file: &Path) -> Option<String> {
-    fs::read_to_string(file).ok()
+    Some(String::from_utf8_lossy(&fs::read(file).ok()?).into_owned())
 }
 
 /// Tells whether the process that had `pid` since `started` still lives.
@@ -43,18 +45,7 @@ pub(crate) fn is_alive(pid: u32, started: u64) -> bool {
 
 /// Reads one process; none if it is gone.
 pub(crate) fn process(pid: u32) -> Option<Process> {
-    // A name may hold any bytes, so the file is not always text.
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let close = stat.iter().rposition(|byte| *byte == b')')?;
-    let rest = std::str::from_utf8(stat.get(close + 1..)?).ok()?;
-    let mut fields = rest.split_ascii_whitespace();
-    let state = fields.next()?;
-    let parent = fields.next()?.parse().ok()?;
-    let group = fields.next()?.parse().ok()?;
-    // Threads are field 20, the start time field 22; the parent was field 4 and the group field 5.
-    let threads: u32 = fields.nth(14)?.parse().ok()?;
-    let started = fields.nth(1)?.parse().ok()?;
-    let zombie = matches!(state, "Z" | "X") && threads <= 1;
+    let Stat { parent, group, started, zombie } = Stat::of(pid)?;
     Some(Process { pid, parent, group, started, zombie })
 }
 

@@ -19,7 +19,11 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use crate::proc_fs::{self, Process};
 
 static GATE: RwLock<()> = RwLock::new(());
-static BOOK: Mutex<Book> = Mutex::new(Book { direct: BTreeSet::new(), adopted: BTreeMap::new() });
+static BOOK: Mutex<Book> = Mutex::new(Book {
+    direct: BTreeSet::new(),
+    abandoned: BTreeSet::new(),
+    adopted: BTreeMap::new(),
+});
 static OPEN_SCOPES: AtomicUsize = AtomicUsize::new(0);
 static CALLS: AtomicU64 = AtomicU64::new(1);
 
@@ -27,6 +31,8 @@ static CALLS: AtomicU64 = AtomicU64::new(1);
 struct Book {
     /// Children started here and not waited for yet.
     direct: BTreeSet<u32>,
+    /// Those of them that nobody waits for any more.
+    abandoned: BTreeSet<u32>,
     /// Living orphans that were looked at once, with their start time.
     adopted: BTreeMap<u32, u64>,
 }
@@ -47,6 +53,14 @@ pub(crate) fn enter<T, E>(start: impl FnOnce() -> Result<(u32, T), E>) -> Result
 /// Strikes out a child that was waited for.
 pub(crate) fn leave(pid: u32) {
     book().direct.remove(&pid);
+}
+
+/// Notes that a child has nobody left who would wait for it; a sweep does once it is dead.
+pub(crate) fn abandon(pid: u32) {
+    let mut book = book();
+    if book.direct.contains(&pid) {
+        book.abandoned.insert(pid);
+    }
 }
 
 /// Tells whether a call started this child and has not waited for it.
@@ -75,7 +89,8 @@ pub(crate) fn has_unknown_orphans() -> bool {
     children.iter().any(|pid| !book.direct.contains(pid) && !book.adopted.contains_key(pid))
 }
 
-/// Reaps the dead among inherited orphans and remembers the living ones as looked at.
+/// Reaps the dead among inherited orphans and abandoned children, and remembers the living orphans as
+/// looked at.
 pub(crate) fn sweep() {
     let _shut = GATE.write().unwrap_or_else(PoisonError::into_inner);
     let mut book = book();
@@ -93,9 +108,17 @@ pub(crate) fn sweep() {
         }
     }
     book.adopted = living;
+    for pid in book.abandoned.clone() {
+        // While it is in the book nobody has waited for it, so the number is still its own.
+        if proc_fs::process(pid).is_none_or(|process| process.zombie) {
+            reap(pid);
+            book.direct.remove(&pid);
+            book.abandoned.remove(&pid);
+        }
+    }
 }
 
-/// Waits for one dead orphan by its pid.
+/// Waits for one dead child by its pid.
 fn reap(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         // It is a zombie child of ours; the only other outcome is that it is gone already.

@@ -121,7 +121,8 @@ pub struct Killed {
 pub struct ExitReport {
     /// How it ended.
     pub status: ExitStatus,
-    /// Descendants that live on in the scope. At most `SURVIVORS_LISTED_MAX` are named.
+    /// Descendants that live on in the scope. At most
+    /// `CHILD_SURVIVORS_LISTED_MAX` are named.
     pub survivors: Vec<Survivor>,
     /// Why reading of output stopped.
     pub output_end: OutputEnd,

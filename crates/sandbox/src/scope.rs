@@ -114,6 +114,17 @@ impl Scope {
         child::launch(Some(self), plan, stdio)
     }
 
+    /// Tells whether a call is in progress or something lives that one left behind, as far as is known
+    /// without a look at all processes.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        let state = self.state();
+        let mut children = state.children.iter();
+        !state.roots.is_empty()
+            || children.any(|child| child.try_wait().is_none())
+            || state.known.iter().any(|(pid, started)| proc_fs::is_alive(*pid, *started))
+    }
+
     /// Returns the living processes of the scope.
     #[must_use]
     pub fn survivors(&self) -> Vec<Survivor> {

@@ -143,6 +143,9 @@ struct Target {
     gone: bool,
 }
 
+/// How long killed processes may take to be gone before the next look.
+const KILL_ROUND: Duration = Duration::from_millis(limits::CHILD_KILL_ROUND_MS);
+
 /// Ends all that `find` finds, politely first, and tells what it ended.
 pub(crate) fn end(
     find: &mut dyn FnMut() -> Vec<Process>,
@@ -157,7 +160,6 @@ pub(crate) fn end(
         doomed.signal(Signal::CONT);
         doomed.wait(grace, clock, pump);
     }
-    let round = Duration::from_millis(limits::CHILD_KILL_ROUND_MS);
     for _ in 0..limits::CHILD_KILL_ROUNDS_MAX {
         let found = find();
         doomed.add(&found);
@@ -165,7 +167,7 @@ pub(crate) fn end(
             break;
         }
         doomed.signal(Signal::KILL);
-        doomed.wait(round, clock, pump);
+        doomed.wait(KILL_ROUND, clock, pump);
     }
     registry::sweep();
     doomed.told()
@@ -260,3 +262,6 @@ pub(crate) fn is_dead(handle: &OwnedFd) -> bool {
 pub(crate) fn timespec(wait: Duration) -> Timespec {
     Timespec::try_from(wait).unwrap_or(Timespec { tv_sec: i64::MAX, tv_nsec: 0 })
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,10 +52,11 @@ impl Sessions {
     ) -> BoxFuture<'a, Result<Answered, Failure>> {
         Box::pin(async move {
             let (answer, keys) = given;
+            let now = self.clock.now().as_millis();
             self.row(session).await?;
             if let Some(working) = self.runs.settled(session).await {
                 let run = working.live.run().clone();
-                let state = working.pen.answer(block, answer.clone()).await?;
+                let state = working.pen.answer(block, answer.clone(), now).await?;
                 self.remember_keys(&run, keys);
                 if !all_answered(&state) {
                     // Other calls of the batch still run, and the loop takes the answer up by itself;
@@ -65,8 +66,12 @@ impl Sessions {
                 }
                 // It parked in this very moment: its task goes, and a new one takes the answer up.
                 working.over().await;
-                let reservation = self.runs.reserve(session)?;
-                self.resume(reservation, session).await?;
+                match self.runs.reserve(session) {
+                    Ok(reservation) => self.resume(reservation, session).await?,
+                    // Whoever looks after deadlines saw it first and lets it go on.
+                    Err(failure) if failure.code == "run_in_flight" => {}
+                    Err(failure) => return Err(failure),
+                }
                 return Ok(Answered { run, resumed: true });
             }
             let reservation = self.runs.reserve(session)?;
@@ -76,13 +81,23 @@ impl Sessions {
             let Some(asked) = blocks.iter().find(|known| known.id == *block) else {
                 return Err(not_waiting(block));
             };
-            // The last answer may have been stored by a daemon that died before it went on.
-            let goes_on = asked.answer.is_some() && all_answered(&run.state);
+            // The same answer may be stored already, by a daemon that died before it went on.
+            let same = asked.answer.as_ref().is_some_and(|known| known.approved == answer.approved);
+            let goes_on = same && all_answered(&run.state);
             let run_id = run.id.clone();
             let mut transcript =
                 Transcript { session: session.clone(), messages: stored.messages, run };
             if !goes_on {
-                let entry = agent::answer::answer(&transcript, block, answer)?;
+                let entry = match agent::answer::answer(&transcript, block, answer, now) {
+                    Ok(entry) => entry,
+                    Err(failure) => {
+                        // Refused; but what was missing to go on may have come along.
+                        self.remember_keys(&run_id, keys);
+                        drop(reservation);
+                        self.parked.notify_one();
+                        return Err(failure);
+                    }
+                };
                 self.append_entry(transcript.clone(), entry.clone()).await?;
                 transcript.apply(&entry);
             }

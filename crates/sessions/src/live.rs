@@ -1,18 +1,21 @@
 //! What a live run says, folded once for everybody who listens.
 //!
 //! There is one copy of the message, however many readers there are. A reader that keeps up shares each
-//! frame and its encoding with the others; one that fell behind is served from the fold at its position.
+//! frame and its encoding with the others; one that fell behind holds no more than its position and takes
+//! piece after piece from the fold.
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
 };
 
 use bytes::Bytes;
 use tokio::sync::broadcast;
 use vocab::{
     ids::{CallId, RunId, SessionId},
-    limits::{LIVE_FRAMES_MAX, PROGRESS_TAIL_BYTES_MAX, READER_BEHIND_BYTES_MAX},
+    limits::{
+        LIVE_FRAMES_MAX, PROGRESS_TAIL_BYTES_MAX, READER_BEHIND_BYTES_MAX, READER_PIECE_BYTES_MAX,
+    },
     live::{Chunk, Log, Piece, Position, Told},
 };
 
@@ -63,8 +66,46 @@ pub struct Live {
 #[derive(Debug)]
 struct State {
     log: Log,
-    progress: BTreeMap<CallId, VecDeque<u8>>,
-    over: bool,
+    progress: BTreeMap<CallId, Tail>,
+    /// Chunks larger than a piece that somebody is being told, by their place: whoever comes meanwhile
+    /// shares the frame and its encoding.
+    large: BTreeMap<usize, Weak<Frame>>,
+    /// How often a finish was taken back. What a reader meant to take from the log may be another since.
+    reopened: u64,
+}
+
+/// The latest output of a running call.
+#[derive(Debug, Default)]
+struct Tail {
+    bytes: VecDeque<u8>,
+    /// The frame that tells all of it, shared by those who join until there is more.
+    frame: Option<Arc<Frame>>,
+}
+
+impl Tail {
+    fn frame(&mut self, call: &CallId) -> Arc<Frame> {
+        let frame = self.frame.get_or_insert_with(|| {
+            let text = String::from_utf8_lossy(self.bytes.make_contiguous()).into_owned();
+            Frame::new(Content::Progress { call: call.clone(), text, replaces: true })
+        });
+        Arc::clone(frame)
+    }
+}
+
+impl State {
+    /// Returns the frame that a reader at a position takes from the log.
+    fn frame(&mut self, at: Position, until: Position) -> Option<Arc<Frame>> {
+        let piece = next(&self.log, at, until)?;
+        let bytes = if let Told::Chunk(chunk) = &piece.told { chunk.bytes() } else { 0 };
+        let place = piece.after.chunks;
+        let frame = || Frame::new(Content::Piece(piece));
+        if bytes <= READER_PIECE_BYTES_MAX {
+            return Some(frame());
+        }
+        let shared = self.large.get(&place).and_then(Weak::upgrade).unwrap_or_else(frame);
+        self.large.insert(place, Arc::downgrade(&shared));
+        Some(shared)
+    }
 }
 
 impl Live {
@@ -72,7 +113,8 @@ impl Live {
     #[must_use]
     pub fn new(session: SessionId, run: RunId, log: Log) -> Arc<Self> {
         let (frames, _) = broadcast::channel(LIVE_FRAMES_MAX);
-        let state = State { log, progress: BTreeMap::new(), over: false };
+        let (progress, large) = (BTreeMap::new(), BTreeMap::new());
+        let state = State { log, progress, large, reopened: 0 };
         Arc::new(Self { session, run, state: Mutex::new(state), frames })
     }
 
@@ -94,7 +136,6 @@ impl Live {
         if let Chunk::Output { call, .. } = &chunk {
             state.progress.remove(call);
         }
-        state.over |= matches!(chunk, Chunk::Finish { .. });
         let piece = state.log.push(chunk);
         self.send(Content::Piece(piece));
     }
@@ -103,7 +144,7 @@ impl Live {
     pub fn reopen(&self) {
         let mut state = self.lock();
         state.log.reopen();
-        state.over = false;
+        state.reopened += 1;
     }
 
     /// Tells more text of the chunk that was told last.
@@ -118,37 +159,28 @@ impl Live {
     pub fn progress(&self, call: &CallId, text: &str) {
         let mut state = self.lock();
         let tail = state.progress.entry(call.clone()).or_default();
-        tail.extend(text.bytes());
-        let excess = tail.len().saturating_sub(PROGRESS_TAIL_BYTES_MAX);
-        tail.drain(..excess);
+        tail.frame = None;
+        tail.bytes.extend(text.bytes());
+        let excess = tail.bytes.len().saturating_sub(PROGRESS_TAIL_BYTES_MAX);
+        tail.bytes.drain(..excess);
         self.send(Content::Progress { call: call.clone(), text: text.to_owned(), replaces: false });
     }
 
     /// Joins the readers at a position; from the start when nobody can stand there.
     #[must_use]
     pub fn reader(self: &Arc<Self>, from: Position) -> Reader {
-        let state = self.lock();
-        let receiver = self.frames.subscribe();
-        let mut pending: VecDeque<Arc<Frame>> = frames_since(&state.log, from);
-        for (call, tail) in &state.progress {
-            let bytes: Vec<u8> = tail.iter().copied().collect();
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            pending.push_back(Frame::new(Content::Progress {
-                call: call.clone(),
-                text,
-                replaces: true,
-            }));
-        }
+        let mut state = self.lock();
+        let state = &mut *state;
         let at = if state.log.holds(from) { from } else { Position::default() };
-        let over = state.over;
-        drop(state);
-        Reader {
-            run: self.run.clone(),
-            source: Some((Arc::clone(self), receiver)),
-            pending,
-            at,
-            over,
-        }
+        let until = state.log.end();
+        let source = Source::Live {
+            live: Arc::clone(self),
+            frames: self.frames.subscribe(),
+            reopened: state.reopened,
+        };
+        let progress = state.progress.iter_mut().map(|(call, tail)| tail.frame(call)).collect();
+        let over = at == until && state.log.is_finished();
+        Reader { run: self.run.clone(), source, at, until, progress, over }
     }
 
     fn send(&self, content: Content) {
@@ -161,8 +193,10 @@ impl Live {
     }
 }
 
-fn frames_since(log: &Log, from: Position) -> VecDeque<Arc<Frame>> {
-    log.since(from).into_iter().map(|piece| Frame::new(Content::Piece(piece))).collect()
+/// Returns the next piece of a log for a reader at a position that reads no further than `until`.
+fn next(log: &Log, at: Position, until: Position) -> Option<Piece> {
+    let left = if at.chunks < until.chunks { usize::MAX } else { until.bytes - at.bytes };
+    log.next(at, READER_PIECE_BYTES_MAX.min(left))
 }
 
 /// What a reader gets next.
@@ -180,18 +214,30 @@ pub enum Next {
 #[derive(Debug)]
 pub struct Reader {
     run: RunId,
-    source: Option<(Arc<Live>, broadcast::Receiver<Arc<Frame>>)>,
-    pending: VecDeque<Arc<Frame>>,
+    source: Source,
     at: Position,
+    /// How far the log is read; what comes after it is received.
+    until: Position,
+    /// Output of running calls, told once the log is read.
+    progress: VecDeque<Arc<Frame>>,
+    /// Whether the finish was told.
     over: bool,
+}
+
+#[derive(Debug)]
+enum Source {
+    Live { live: Arc<Live>, frames: broadcast::Receiver<Arc<Frame>>, reopened: u64 },
+    Stored(Log),
 }
 
 impl Reader {
     /// Builds a reader of a run that is over or parked, from what is stored.
     #[must_use]
-    pub fn of_stored(run: RunId, log: &Log, from: Position) -> Self {
-        let pending = frames_since(log, from);
-        Self { run, source: None, pending, at: from, over: true }
+    pub fn of_stored(run: RunId, log: Log, from: Position) -> Self {
+        let at = if log.holds(from) { from } else { Position::default() };
+        let until = log.end();
+        let source = Source::Stored(log);
+        Self { run, source, at, until, progress: VecDeque::new(), over: false }
     }
 
     /// Returns the run that is read.
@@ -203,48 +249,63 @@ impl Reader {
     /// Waits for the next frame.
     pub async fn next(&mut self) -> Next {
         loop {
-            if let Some(frame) = self.pending.pop_front() {
+            let told = self.take().or_else(|| self.progress.pop_front());
+            if let Some(frame) = told {
                 self.stand_after(&frame);
                 return Next::Frame(frame);
             }
-            let Some((live, receiver)) = &mut self.source else { return Next::Over };
-            if self.over && receiver.is_empty() {
+            let Source::Live { live, frames, .. } = &mut self.source else { return Next::Over };
+            if self.over {
                 return Next::Over;
             }
-            match receiver.recv().await {
+            match frames.recv().await {
                 Ok(frame) => {
                     self.stand_after(&frame);
                     return Next::Frame(frame);
                 }
                 Err(broadcast::error::RecvError::Closed) => return Next::Over,
                 Err(broadcast::error::RecvError::Lagged(_)) => {
-                    let fresh = Arc::clone(live).reader(self.at);
-                    if behind_bytes(&fresh.pending) > READER_BEHIND_BYTES_MAX {
+                    let live = Arc::clone(live);
+                    if READER_BEHIND_BYTES_MAX < live.lock().log.bytes_after(self.at) {
                         return Next::Behind;
                     }
-                    *self = fresh;
+                    *self = live.reader(self.at);
                 }
             }
         }
     }
 
+    /// Takes the next frame from the log, as long as there is one that is not received.
+    fn take(&mut self) -> Option<Arc<Frame>> {
+        if self.until <= self.at {
+            return None;
+        }
+        let live = match &self.source {
+            Source::Stored(log) => {
+                return Some(Frame::new(Content::Piece(next(log, self.at, self.until)?)));
+            }
+            Source::Live { live, reopened, .. } => {
+                let mut state = live.lock();
+                if state.reopened == *reopened {
+                    return state.frame(self.at, self.until);
+                }
+                Arc::clone(live)
+            }
+        };
+        *self = live.reader(self.at);
+        self.take()
+    }
+
     fn stand_after(&mut self, frame: &Frame) {
-        if let Content::Piece(piece) = &frame.content {
+        let Content::Piece(piece) = &frame.content else { return };
+        if matches!(piece.told, Told::Chunk(Chunk::Finish { .. })) {
+            // The finish of a parked run is taken back when it goes on, so nobody stands behind it.
+            self.until = self.at;
+            self.over = true;
+        } else {
             self.at = piece.after;
-            self.over |= matches!(piece.told, Told::Chunk(Chunk::Finish { .. }));
         }
     }
-}
-
-fn behind_bytes(pending: &VecDeque<Arc<Frame>>) -> usize {
-    pending
-        .iter()
-        .map(|frame| match &frame.content {
-            Content::Piece(Piece { told: Told::Delta { text, .. }, .. })
-            | Content::Progress { text, .. } => text.len(),
-            Content::Piece(_) => 0,
-        })
-        .sum()
 }
 
 #[cfg(test)]

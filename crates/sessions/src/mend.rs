@@ -5,12 +5,12 @@ use std::sync::Arc;
 use agent::{close, transcript::Transcript};
 use vocab::{message::RunState, outcome::Failure};
 
-use crate::{resume::all_answered, sessions::Sessions};
+use crate::sessions::Sessions;
 
 impl Sessions {
-    /// Closes the runs that nobody works on any more, finishes deletions that were cut off, and lets the
-    /// runs go on whose answers were all given. Parked runs stay parked. Called once, before anything
-    /// else; doing it again changes nothing. Returns how many runs were closed.
+    /// Closes the runs that nobody works on any more, finishes deletions that were cut off, and removes the
+    /// scratch directories that they left. Parked runs stay parked; [`Sessions::watch_deadlines`] lets those go on whose answers were all given. Called
+    /// once, before anything else; doing it again changes nothing. Returns how many runs were closed.
     ///
     /// # Errors
     /// When the store cannot be read or written; calling it again goes on where it stopped.
@@ -27,27 +27,7 @@ impl Sessions {
             closed += 1;
         }
         self.hub.tell(self.store.finish_deletions().await?);
-        self.resume_answered().await?;
+        self.sweep_scratch().await?;
         Ok(closed)
-    }
-
-    /// Lets the runs go on whose answers were all stored before the last daemon ended. One that cannot
-    /// go on keeps waiting, and the log says why.
-    async fn resume_answered(self: &Arc<Self>) -> Result<(), Failure> {
-        for stored in self.store.live_runs().await? {
-            if !all_answered(&stored.run.state) {
-                continue;
-            }
-            let session = stored.session;
-            let resumed = match self.runs.reserve(&session) {
-                Ok(reservation) => self.resume(reservation, &session).await,
-                Err(failure) => Err(failure),
-            };
-            if let Err(failure) = resumed {
-                let (run, code) = (&stored.run.id, failure.code);
-                tracing::warn!(%session, %run, code, "an answered run cannot go on");
-            }
-        }
-        Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! What a user says: bounded before anything is stored, and the source of a title.
 
-use sha2::{Digest as _, Sha256};
 use vocab::{
     limits::{TITLE_CHARS_MAX, USER_FILE_BYTES_MAX, USER_PARTS_MAX, USER_TEXT_BYTES_MAX},
     message::Part,
@@ -21,13 +20,6 @@ pub fn title_of(parts: &[Part]) -> String {
     if chars.next().is_some() { format!("{title}…") } else { title.to_owned() }
 }
 
-/// Returns what tells one message from another: SHA-256 over its parts, in hexadecimal digits.
-#[must_use]
-pub fn digest(parts: &[Part]) -> String {
-    let bytes = serde_json::to_vec(parts).unwrap_or_default();
-    Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Checks that a user's message holds words and files, and not too much of them.
 ///
 /// # Errors
@@ -45,7 +37,10 @@ pub fn check(parts: &[Part]) -> Result<(), Failure> {
         match part {
             Part::Text { text, .. } => text_bytes += text.len(),
             Part::File { data, .. } if data.len() > USER_FILE_BYTES_MAX => {
-                return refuse(format!("a file has at most {USER_FILE_BYTES_MAX} bytes in base64"));
+                let bytes = data.len();
+                return refuse(format!(
+                    "a file has {bytes} bytes in base64, and a model is shown at most {USER_FILE_BYTES_MAX}"
+                ));
             }
             Part::File { .. } => {}
             Part::Step { .. }
@@ -62,7 +57,11 @@ pub fn check(parts: &[Part]) -> Result<(), Failure> {
         return refuse("the last message says nothing: it holds neither words nor a file".into());
     }
     if text_bytes > USER_TEXT_BYTES_MAX {
-        return refuse(format!("a message has at most {USER_TEXT_BYTES_MAX} bytes of text"));
+        let why = format!(
+            "the message has {text_bytes} bytes of text, and a model is shown at most {USER_TEXT_BYTES_MAX}"
+        );
+        return Err(Failure::not_started("invalid_field", why)
+            .with_hint("put it into a file of the workspace and name its path"));
     }
     Ok(())
 }
@@ -70,6 +69,7 @@ pub fn check(parts: &[Part]) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vocab::limits::{PROMPT_IMAGE_BYTES_MAX, PROMPT_TEXT_BYTES_MAX};
 
     fn text(text: &str) -> Part {
         Part::Text { text: text.to_owned(), done: true }
@@ -88,6 +88,10 @@ mod tests {
         let file = |data: String| Part::File { media_type: "image/png".into(), data };
         assert!(check(&[text("hi"), file("x".into())]).is_ok());
         assert!(check(&[text(" "), file("x".into())]).is_ok());
+        assert!(check(&[text(&"x".repeat(USER_TEXT_BYTES_MAX))]).is_ok());
+        // What is taken is shown whole: nothing is cut behind a person's back.
+        const { assert!(USER_TEXT_BYTES_MAX <= PROMPT_TEXT_BYTES_MAX) };
+        const { assert!(USER_FILE_BYTES_MAX <= PROMPT_IMAGE_BYTES_MAX) };
         let bad = [
             vec![],
             vec![text(""), text(" \n\t")],
@@ -99,5 +103,7 @@ mod tests {
         for parts in bad {
             assert_eq!(check(&parts).unwrap_err().code, "invalid_field");
         }
+        let said = check(&[text(&"x".repeat(USER_TEXT_BYTES_MAX + 1))]).unwrap_err().to_string();
+        assert!(said.contains("has 262145 bytes") && said.contains("at most 262144"), "{said}");
     }
 }

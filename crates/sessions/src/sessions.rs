@@ -26,7 +26,9 @@ use vocab::{
 use crate::{
     live::Reader,
     models::{Keys, Models},
+    repeat::Keyed,
     runs::Runs,
+    scratch,
 };
 
 /// What a run may use at most, and how it is told to behave.
@@ -101,6 +103,8 @@ pub struct Create {
     pub model: Option<ModelRef>,
     /// How much it asks.
     pub mode: Mode,
+    /// Two creations with the same key are one.
+    pub idempotency_key: Option<String>,
 }
 
 impl Sessions {
@@ -125,8 +129,12 @@ impl Sessions {
     /// Makes an empty session.
     ///
     /// # Errors
-    /// When its place is none, or it cannot be stored.
+    /// When its place is none, it cannot be stored, or its key was used for another one.
     pub async fn create(&self, caller: &Caller, create: Create) -> Result<SessionRow, Failure> {
+        let keyed = Keyed::of_create(caller, &create);
+        if let Some(known) = self.known(keyed.as_ref()).await? {
+            return self.row(&known.id("session")?).await;
+        }
         let session = SessionId::generate();
         let place = self.place_for(&session, create.workspace.as_deref(), create.cwd.as_deref())?;
         let new = NewSession {
@@ -137,11 +145,20 @@ impl Sessions {
             model: create.model,
             mode: allowed_mode(caller, Some(create.mode), Mode::default()),
         };
-        let batch = Batch::of_session(self.epoch.clone(), session.clone())
+        let mut batch = Batch::of_session(self.epoch.clone(), session.clone())
             .change(Change::CreateSession(new))
             .fact(SessionFact::SessionCreated);
-        let appended = self.store.append(batch).await?;
-        self.hub.tell(appended.events);
+        if let Some(keyed) = &keyed {
+            batch = batch.change(keyed.led_to([("session", session.to_string())]));
+        }
+        match self.store.append(batch).await {
+            Ok(appended) => self.hub.tell(appended.events),
+            // The same request came twice at once, and the other one won.
+            Err(error) => match self.known(keyed.as_ref()).await? {
+                Some(known) => return self.row(&known.id("session")?).await,
+                None => return Err(error.into()),
+            },
+        }
         self.row(&session).await
     }
 
@@ -234,7 +251,7 @@ impl Sessions {
         };
         let message = stored.messages.iter().find(|m| m.id == run.message).ok_or_else(none)?;
         let log = Log::of_message(session, &run.id, message, &run.state);
-        Ok(Reader::of_stored(run.id, &log, at))
+        Ok(Reader::of_stored(run.id, log, at))
     }
 
     /// Returns how many sessions are stored and how many runs work.
@@ -272,7 +289,7 @@ impl Sessions {
             (None, Some(_)) => {
                 return Err(Failure::not_started("invalid_field", "cwd must be an absolute path"));
             }
-            (None, None) => self.scratch.join(session.as_str()).join("scratch"),
+            (None, None) => self.scratch_of(session).join(scratch::NAME),
         };
         let cwd = dir.into_os_string().into_string().map_err(|_lossy| {
             Failure::not_started("invalid_field", "the directory's name is not UTF-8")

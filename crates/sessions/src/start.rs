@@ -9,17 +9,12 @@ use agent::{
     transcript::Transcript,
     turn::{Loop, Settings, drive},
 };
-use daemon::{
-    caller::{Caller, CallerKind},
-    workspaces::Lease,
-};
+use daemon::{caller::Caller, workspaces::Lease};
 use futures_util::future::BoxFuture;
-use serde_json::json;
 use store::{Batch, Change, Durability, NewSession, rows::SessionRow};
 use vocab::{
     fact::{RunFact, SessionFact},
     ids::{MessageId, RunId, SessionId},
-    limits::IDEMPOTENCY_KEY_BYTES_MAX,
     live::{Chunk, Log},
     message::{Message, Mode, Part, Role, Run, RunState},
     outcome::{Effect, Failure},
@@ -30,6 +25,7 @@ use crate::{
     journal::RunJournal,
     live::Live,
     models::{Chosen, Keys, Wanted},
+    repeat::Keyed,
     runs::Reservation,
     said,
     sessions::{Sessions, allowed_mode},
@@ -55,7 +51,7 @@ pub struct Start {
     pub mode: Option<Mode>,
     /// Whether somebody is there to answer.
     pub interactive: bool,
-    /// Two starts with the same key are one.
+    /// Two starts with the same key are one. Whoever reads it from a wire bounds it.
     pub idempotency_key: Option<String>,
     /// Keys the client resolved from its own environment.
     pub keys: Keys,
@@ -85,8 +81,8 @@ impl Sessions {
     ) -> BoxFuture<'a, Result<Started, Failure>> {
         Box::pin(async move {
             said::check(&start.parts)?;
-            let scope = scope_of(caller);
-            if let Some(known) = self.started_before(&scope, &start).await? {
+            let keyed = Keyed::of_start(caller, &start);
+            if let Some(known) = self.started_before(keyed.as_ref()).await? {
                 return Ok(known);
             }
             let session = start.session.clone().unwrap_or_else(SessionId::generate);
@@ -110,11 +106,11 @@ impl Sessions {
             // is there for the same request when it comes again.
             let sessions = Arc::clone(self);
             let begin = tokio::spawn(async move {
-                let batch = sessions.batch_of(&begun, &start, &scope);
+                let batch = sessions.batch_of(&begun, &start, keyed.as_ref());
                 let appended = match sessions.store.append(batch).await {
                     Ok(appended) => appended,
                     // The same request came twice at once, and the other one won.
-                    Err(error) => match sessions.started_before(&scope, &start).await? {
+                    Err(error) => match sessions.started_before(keyed.as_ref()).await? {
                         Some(known) => return Ok(known),
                         None => return Err(error.into()),
                     },
@@ -130,31 +126,12 @@ impl Sessions {
         })
     }
 
-    async fn started_before(&self, scope: &str, start: &Start) -> Result<Option<Started>, Failure> {
-        let Some(token) = &start.idempotency_key else { return Ok(None) };
-        if token.is_empty() || token.len() > IDEMPOTENCY_KEY_BYTES_MAX {
-            let why = format!("an idempotency key has 1 to {IDEMPOTENCY_KEY_BYTES_MAX} bytes");
-            return Err(Failure::not_started("invalid_field", why));
-        }
-        let Some(answer) = self.store.idempotent(scope, token).await? else { return Ok(None) };
-        if answer.get("said").and_then(|value| value.as_str()) != Some(&said::digest(&start.parts))
-        {
-            let why = "this idempotency key was used for another message";
-            return Err(Failure::not_started("idempotency_mismatch", why));
-        }
-        let id = |key: &str| {
-            answer.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
-        };
-        let malformed = |error: vocab::ids::BadId| {
-            Failure::not_started(
-                "store_corrupt",
-                format!("a remembered answer is damaged: {error}"),
-            )
-        };
+    async fn started_before(&self, keyed: Option<&Keyed>) -> Result<Option<Started>, Failure> {
+        let Some(known) = self.known(keyed).await? else { return Ok(None) };
         let started = Started {
-            session: id("session").parse().map_err(malformed)?,
-            run: id("run").parse().map_err(malformed)?,
-            message: id("message").parse().map_err(malformed)?,
+            session: known.id("session")?,
+            run: known.id("run")?,
+            message: known.id("message")?,
         };
         // A session that was deleted since does not come back.
         self.row(&started.session).await?;
@@ -180,7 +157,7 @@ impl Sessions {
         self.workspaces.at(path).await
     }
 
-    fn batch_of(&self, begun: &Begun, start: &Start, scope: &str) -> Batch {
+    fn batch_of(&self, begun: &Begun, start: &Start, keyed: Option<&Keyed>) -> Batch {
         let mut batch = Batch::of_session(self.epoch.clone(), begun.session.clone());
         match &begun.origin {
             Origin::New(new) => {
@@ -208,13 +185,13 @@ impl Sessions {
                 run: begun.run.id.clone(),
                 message: begun.run.message.clone(),
             });
-        if let Some(token) = &start.idempotency_key {
-            let answer = json!({
-                "session": begun.session, "run": begun.run.id, "message": begun.run.message,
-                "said": said::digest(&start.parts),
-            });
-            let (scope, token) = (scope.to_owned(), token.clone());
-            batch = batch.change(Change::PutIdempotent { scope, token, answer });
+        if let Some(keyed) = keyed {
+            let Run { id: run, message, .. } = &begun.run;
+            batch = batch.change(keyed.led_to([
+                ("session", begun.session.to_string()),
+                ("run", run.to_string()),
+                ("message", message.to_string()),
+            ]));
         }
         // What a user said survives the loss of power before a model hears it.
         batch.durable(Durability::Power)
@@ -372,16 +349,6 @@ impl Begun {
             Origin::New(new) => new.cwd.as_deref(),
             Origin::Known(row) => row.place.cwd.as_deref(),
         }
-    }
-}
-
-/// Keys of one kind of caller do not answer for another's.
-fn scope_of(caller: &Caller) -> String {
-    match caller.kind() {
-        CallerKind::Person => "run/person".to_owned(),
-        CallerKind::Agent(Some(session)) => format!("run/agent/{session}"),
-        CallerKind::Agent(None) => "run/agent".to_owned(),
-        CallerKind::Page(origin) => format!("run/page/{origin}"),
     }
 }
 

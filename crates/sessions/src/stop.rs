@@ -49,7 +49,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// Deletes a session: content and facts go, one tombstone stays. A live run is stopped first.
+    /// Deletes a session: content, facts and scratch directory go, one tombstone stays. A live run is
+    /// stopped first.
     ///
     /// # Errors
     /// When there is none, or it cannot be stopped or deleted.
@@ -60,6 +61,8 @@ impl Sessions {
         let _reservation = self.runs.reserve(session)?;
         let tombstone = self.store.delete_session(session).await?;
         self.hub.tell(vec![tombstone]);
+        // After the tombstone, which a kill in between leaves behind for the next start to go by.
+        self.remove_scratch(session).await;
         Ok(())
     }
 }

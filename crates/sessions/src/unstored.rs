@@ -8,7 +8,7 @@ use store::rows::{Phase, SessionRow};
 use vocab::{
     ids::SessionId,
     live::Chunk,
-    message::{Part, RunEnd, RunState, Usage},
+    message::{RunEnd, RunState, Usage},
     outcome::{Effect, Failure},
 };
 
@@ -24,19 +24,9 @@ pub(crate) async fn tell(pen: &Pen, live: &Live, state: &RunState) {
     let end = end.clone();
     if let Err(failure) = pen.write(|transcript| Ok(close::close(transcript, end))).await {
         tracing::error!(run = %live.run(), code = failure.code, "the end of a run could not be stored");
-        let usage = usage(&pen.transcript());
+        let usage = Usage::of(pen.transcript().parts());
         live.chunk(Chunk::Finish { state: state.clone(), usage });
     }
-}
-
-fn usage(transcript: &Transcript) -> Usage {
-    let mut sum = Usage::default();
-    for part in transcript.parts() {
-        if let Part::Step { usage: Some(usage), .. } = part {
-            sum.add(usage);
-        }
-    }
-    sum
 }
 
 impl Sessions {

@@ -36,27 +36,47 @@ impl ProcId {
 
 /// Returns the start token of a live process; none for an absent one and for a zombie.
 fn start_token(pid: u32) -> Option<String> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command's name stands in parentheses and may hold spaces and parentheses itself.
-    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
-    let state = fields.next()?;
-    if matches!(state, "Z" | "X") {
-        return None;
-    }
-    let started = fields.nth(18)?;
+    let stat = Stat::of(pid).filter(|stat| !stat.zombie)?;
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    Some(format!("{}.{started}", boot.trim().get(..8).unwrap_or("0")))
+    Some(format!("{}.{}", boot.trim().get(..8).unwrap_or("0"), stat.started))
+}
+
+/// What the kernel tells of a process in one line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// The process id of its parent.
+    pub parent: u32,
+    /// Its process group.
+    pub group: u32,
+    /// Clock ticks since boot; with the pid it names one process for ever.
+    pub started: u64,
+    /// Dead and waiting to be waited for. A dead leader of living threads is not that.
+    pub zombie: bool,
+}
+
+impl Stat {
+    /// Looks at the process that has `pid` now; none if it is gone.
+    #[must_use]
+    pub fn of(pid: u32) -> Option<Self> {
+        Self::parse(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// Reads the kernel's line. A process names itself, in parentheses and with any bytes, so that
+    /// only what follows the last parenthesis is text.
+    fn parse(line: &[u8]) -> Option<Self> {
+        let close = line.iter().rposition(|byte| *byte == b')')?;
+        let rest = std::str::from_utf8(line.get(close + 1..)?).ok()?;
+        let mut fields = rest.split_ascii_whitespace();
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
+        // Threads are field 20, the start time field 22; the parent was field 4 and the group field 5.
+        let threads: u32 = fields.nth(14)?.parse().ok()?;
+        let started = fields.nth(1)?.parse().ok()?;
+        let zombie = matches!(state, "Z" | "X") && threads <= 1;
+        Some(Self { parent, group, started, zombie })
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn this_process_is_alive_and_another_start_is_not_it() {
-        let me = ProcId::current();
-        assert!(me.is_alive());
-        assert!(!ProcId { token: "0.1".into(), ..me }.is_alive());
-        assert_eq!(ProcId::of(u32::MAX), None);
-    }
-}
+mod tests;

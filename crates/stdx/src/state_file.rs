@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "the door to Stead's own state, not to workspaces")]
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
@@ -14,10 +14,6 @@ use std::{
 };
 
 use crate::clock::Timestamp;
-
-/// Longest state file read into memory. Registrations, credentials, secrets and config are small;
-/// something larger is not ours. It stands here and not in the table of limits, which is a layer above.
-const READ_BYTES_MAX: u64 = 4 << 20;
 
 /// Makes a private directory with its parents, or checks the one that is there.
 ///
@@ -46,11 +42,19 @@ pub fn ensure_dir(path: &Path) -> io::Result<()> {
 /// # Errors
 /// When it cannot be opened, or is not a regular private file of ours.
 pub fn open_or_create(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
+    open(path, OpenOptions::new().read(true).write(true).create(true).truncate(false))
+}
+
+/// Opens a private file for appending, making it if it is missing.
+///
+/// # Errors
+/// When it cannot be opened, or is not a regular private file of ours.
+pub fn open_to_append(path: &Path) -> io::Result<File> {
+    open(path, OpenOptions::new().append(true).create(true))
+}
+
+fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let file = options
         .mode(0o600)
         .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
         .open(path)
@@ -59,11 +63,11 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads a private file; none if it is missing.
+/// Reads a private file of at most `bytes_max`; none if it is missing.
 ///
 /// # Errors
-/// When it cannot be read, is too large, or is not a regular private file of ours.
-pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+/// When it cannot be read, is longer, or is not a regular private file of ours.
+pub fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
@@ -75,21 +79,15 @@ pub fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     };
     let meta = file.metadata()?;
     check(path, &meta, Kind::File)?;
-    // With room for everything, since a buffer that grows would leave copies of a key behind.
-    let room = usize::try_from(meta.len().min(READ_BYTES_MAX) + 1).unwrap_or_default();
-    let mut bytes = Vec::with_capacity(room);
-    file.take(READ_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > READ_BYTES_MAX {
-        return Err(refused(path, "is larger than any state file"));
-    }
-    Ok(Some(bytes))
+    whole(path, &file, meta.len(), bytes_max).map(Some)
 }
 
-/// Reads the configuration: ours and private, links followed, since people keep such files elsewhere.
+/// Reads a configuration of at most `bytes_max`: ours and private, links followed, since people keep
+/// such files elsewhere.
 ///
 /// # Errors
-/// When it cannot be read, is too large, has another owner, or a looser mode.
-pub fn read_config(path: &Path) -> io::Result<Option<Vec<u8>>> {
+/// When it cannot be read, is longer, has another owner, or a looser mode.
+pub fn read_config(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let file = match OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK)
@@ -114,9 +112,19 @@ pub fn read_config(path: &Path) -> io::Result<Option<Vec<u8>>> {
         let found = meta.mode() & 0o777;
         return Err(refused(path, &format!("has mode {found:03o}; run: chmod 600 {path:?}")));
     }
-    let mut bytes = Vec::new();
-    file.take(READ_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    whole(path, &file, meta.len(), bytes_max).map(Some)
+}
+
+/// Reads all of a file, or nothing: half of a configuration would be another one.
+fn whole(path: &Path, file: &File, len: u64, bytes_max: u64) -> io::Result<Vec<u8>> {
+    // With room for everything, since a buffer that grows would leave copies of a key behind.
+    let room = usize::try_from(len.min(bytes_max) + 1).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(room);
+    file.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > bytes_max {
+        return Err(refused(path, &format!("has more than {bytes_max} bytes; none of ours has")));
+    }
+    Ok(bytes)
 }
 
 /// Publishes a private file: readers see the old content or the new, never a part.
@@ -194,6 +202,52 @@ pub fn remove(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Removes a directory with all that is below it; a missing one is fine. Links are removed, also the
+/// directory itself when it is one, and never followed.
+///
+/// # Errors
+/// When something of it cannot be removed; the rest may be gone.
+pub fn remove_tree(path: &Path) -> io::Result<bool> {
+    match fs::remove_dir_all(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(named(path, &error)),
+    }
+}
+
+/// Removes a directory if it is empty, and tells whether it was.
+///
+/// # Errors
+/// When it is empty and cannot be removed, or is no directory.
+pub fn remove_empty(path: &Path) -> io::Result<bool> {
+    match fs::remove_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty
+            ) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(named(path, &error)),
+    }
+}
+
+/// Returns the names in a directory of ours; a missing one holds none.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn names(dir: &Path) -> io::Result<Vec<OsString>> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(named(dir, &error)),
+    };
+    let names: io::Result<Vec<_>> = entries.map(|entry| Ok(entry?.file_name())).collect();
+    names.map_err(|error| named(dir, &error))
 }
 
 /// Renames a state file, over an older one of that name.

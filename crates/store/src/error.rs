@@ -54,6 +54,12 @@ pub enum StoreError {
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
+    /// The writer or a reader met a bug of ours in the middle of it.
+    #[error("the store broke off before it answered")]
+    Broken {
+        /// Whether the change may have been stored.
+        effect: Effect,
+    },
     /// There is no such thing.
     #[error("no {what} {id:?}")]
     NotFound {
@@ -110,6 +116,7 @@ impl StoreError {
             Self::Newer { .. } => "store_newer",
             Self::StaleEpoch { .. } => "stale_epoch",
             Self::Closed => "store_closed",
+            Self::Broken { .. } => "store_broken",
             Self::NotFound { .. } => "not_found",
             Self::Conflict { .. } => "conflict",
             Self::CursorExpired { .. } => "cursor_expired",
@@ -123,9 +130,10 @@ impl StoreError {
     #[must_use]
     pub fn effect(&self) -> Effect {
         match self {
-            Self::Full { effect } | Self::Io { effect, .. } | Self::Corrupt { effect, .. } => {
-                *effect
-            }
+            Self::Full { effect }
+            | Self::Io { effect, .. }
+            | Self::Corrupt { effect, .. }
+            | Self::Broken { effect } => *effect,
             Self::Busy
             | Self::Newer { .. }
             | Self::StaleEpoch { .. }
@@ -213,9 +221,9 @@ impl From<StoreError> for Failure {
 }
 
 impl From<tokio::sync::oneshot::error::RecvError> for StoreError {
-    /// The writer or reader went away before it answered.
+    /// The writer took it and never answered: its commit may have come before the end, or not.
     fn from(_: tokio::sync::oneshot::error::RecvError) -> Self {
-        Self::Closed
+        Self::Broken { effect: Effect::Indeterminate }
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn run(
 
 /// Copies a database into a new private file. The copy is a store of its own: sequence numbers given
 /// out after this moment would mean something else in it, so cursors must not fit both.
-pub(crate) fn backup(conn: &Connection, to: &Path) -> Result<(), StoreError> {
+fn backup(conn: &Connection, to: &Path) -> Result<(), StoreError> {
     files::make_new(to)?;
     let mut copy = Connection::open(to)?;
     let steps = rusqlite::backup::Backup::new(conn, &mut copy)?;

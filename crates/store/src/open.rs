@@ -27,13 +27,16 @@ pub struct Options {
     pub clock: Clock,
     /// The name of a registered SQLite file layer in place of the usual one.
     pub vfs: Option<String>,
+    /// Called before work that takes as long as the database is large: the check after an unclean end,
+    /// and the copy before a migration.
+    pub on_long_work: fn(),
 }
 
 impl Options {
     /// Returns the usual way to open a store.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, clock: Clock) -> Self {
-        Self { path: path.into(), clock, vfs: None }
+        Self { path: path.into(), clock, vfs: None, on_long_work: || () }
     }
 }
 
@@ -104,8 +107,12 @@ fn attempt(options: &Options, path: &Path, steps: &[&str]) -> Result<Ready, Stor
     }
     configure(&conn)?;
     let mut opening = Opening { created: found == 0, ..Opening::default() };
-    if found > 0 && meta(&conn, "clean")?.as_deref() != Some("1") {
-        opening.unclean = true;
+    opening.unclean = found > 0 && meta(&conn, "clean")?.as_deref() != Some("1");
+    let migrates = found > 0 && usize::try_from(found).is_ok_and(|found| found < steps.len());
+    if opening.unclean || migrates {
+        (options.on_long_work)();
+    }
+    if opening.unclean {
         quick_check(&conn)?;
     }
     if found == 0 {

@@ -13,7 +13,10 @@ use std::{
 
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
-use vocab::limits::{STORE_READERS_MAX, STORE_READS_WAITING_MAX};
+use vocab::{
+    limits::{STORE_READERS_MAX, STORE_READS_WAITING_MAX},
+    outcome::Effect,
+};
 
 use crate::{error::StoreError, open, writer::answer};
 
@@ -84,7 +87,8 @@ impl Readers {
         self.enqueue(Box::new(move |conn| {
             answer(reply, conn.and_then(|conn| snapshot(conn, query)))
         }))?;
-        let found = found.await?;
+        // A query changes nothing, however it ended.
+        let found = found.await.unwrap_or(Err(StoreError::Broken { effect: Effect::NotStarted }));
         if matches!(found, Err(StoreError::Corrupt { .. })) {
             self.damaged.store(true, Ordering::Relaxed);
         }

@@ -16,6 +16,9 @@ use crate::{
     store::Store,
 };
 
+/// The kind of the one fact that remains.
+const TOMBSTONE: &str = "session_deleted";
+
 impl Store {
     /// Deletes a session with all its content and facts, and returns the one fact that remains.
     ///
@@ -27,6 +30,23 @@ impl Store {
         let id = session.clone();
         self.task(move |writer| writer.within(|scene| hide(scene, &id))).await?;
         self.remove(session.clone()).await
+    }
+
+    /// Tells whether a session's tombstone is there. It goes with the other facts of its age.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub async fn is_deleted(&self, session: &SessionId) -> Result<bool, StoreError> {
+        let id = session.clone();
+        self.read(move |conn| {
+            let found = conn
+                .prepare_cached(
+                    "SELECT EXISTS (SELECT 1 FROM facts WHERE session = ?1 AND kind = ?2)",
+                )?
+                .query_row([id.as_str(), TOMBSTONE], |row| row.get(0))?;
+            Ok(found)
+        })
+        .await
     }
 
     /// Removes what a hidden session holds, chunk by chunk, then the session itself.
@@ -113,3 +133,6 @@ fn remove_message(scene: Scene<'_>, key: i64, rows: usize) -> Result<Option<usiz
     }
     Ok(Some(parts + 1))
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,3 +101,6 @@ fn chunk(scene: Scene<'_>, keep: Retention, crowd: i64) -> Result<Pruned, StoreE
         .execute(params![before(scene, keep.answers_age), int(STORE_CHUNK_ROWS_MAX)])?;
     Ok(pruned)
 }
+
+#[cfg(test)]
+mod tests;

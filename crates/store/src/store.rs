@@ -1,6 +1,6 @@
 //! The store as everybody else sees it: a handle that appends, reads and keeps house.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
@@ -111,7 +111,7 @@ impl Store {
         work: impl FnOnce(&mut Writer) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, done) = oneshot::channel();
-        self.send(Job::Task(Box::new(move |writer| answer(reply, work(writer))))).await?;
+        self.send(Job::Task(Box::new(move |writer| answer(reply, writer.and_then(work))))).await?;
         done.await?
     }
 
@@ -264,23 +264,6 @@ impl Store {
             found.map(|text| sql::json("answer", &text)).transpose()
         })
         .await
-    }
-
-    /// Writes a copy of the store, as of one moment, into a new private file.
-    ///
-    /// # Errors
-    /// `conflict` when the file exists, or when the disk fails.
-    pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
-        let to = to.to_owned();
-        self.read(move |conn| migrate::backup(conn, &to)).await
-    }
-
-    /// Moves the log into the database and syncs it, so that nothing depends on the log.
-    ///
-    /// # Errors
-    /// `store_busy` when a reader holds it up for seconds, or when the disk fails.
-    pub async fn checkpoint(&self) -> Result<(), StoreError> {
-        self.task(|writer| writer.empty_log()).await
     }
 
     /// Stores what waits, marks the end as clean and closes the files. Later calls get `store_closed`.

@@ -1,9 +1,12 @@
 //! The one thread that writes. Whatever waits is committed as one transaction; each batch of it stands
 //! or falls alone. It is synced to disk when a member asks.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    panic::{self, AssertUnwindSafe},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
 
 use rusqlite::{Connection, hooks::Wal};
@@ -31,14 +34,25 @@ pub(crate) struct Member {
     pub(crate) room: OwnedSemaphorePermit,
 }
 
-/// Work with the writer's connection that is not a batch; it answers by itself.
-pub(crate) type Task = Box<dyn FnOnce(&mut Writer) + Send>;
+/// Work with the writer's connection that is not a batch; it answers by itself, also when it is refused.
+pub(crate) type Task = Box<dyn FnOnce(Result<&mut Writer, StoreError>) + Send>;
 
 /// What the writer is asked.
 pub(crate) enum Job {
     Append(Box<Member>),
     Task(Task),
     Close(oneshot::Sender<Result<(), StoreError>>),
+}
+
+impl Job {
+    /// Tells whoever waits that the store was closed before this began.
+    fn refuse(self) {
+        match self {
+            Self::Append(member) => answer(member.reply, Err(StoreError::Closed)),
+            Self::Task(task) => task(Err(StoreError::Closed)),
+            Self::Close(reply) => answer(reply, Err(StoreError::Closed)),
+        }
+    }
 }
 
 /// Why a whole group was not committed.
@@ -93,20 +107,31 @@ impl Writer {
                     Job::Append(member) => {
                         let group;
                         (group, next) = gather(*member, &mut jobs);
-                        self.commit(group);
+                        self.guard(|writer| writer.commit(group));
                     }
-                    Job::Task(task) => task(&mut self),
+                    Job::Task(task) => self.guard(|writer| task(Ok(writer))),
                     Job::Close(reply) => {
                         // Nothing is accepted from here on; what waits is told so.
                         jobs.close();
                         let closed = self.close();
-                        drop(jobs);
+                        refuse_waiting(jobs);
                         answer(reply, closed);
                         return;
                     }
                 }
             }
             self.tidy_log();
+        }
+    }
+
+    /// Runs a job. A panic ends the job, whose callers cannot know what became of it, and not the
+    /// thread: a run that could store nothing any more would be lost, and nobody would see it.
+    fn guard(&mut self, job: impl FnOnce(&mut Self)) {
+        if panic::catch_unwind(AssertUnwindSafe(|| job(self))).is_err() {
+            tracing::error!("the store's writer broke off in the middle of a job");
+            self.roll_back();
+            // What it left in the log is made certain before anything else is written.
+            self.unsettled = true;
         }
     }
 
@@ -279,7 +304,7 @@ impl Writer {
     }
 
     /// Moves the whole log into the database and cuts it to nothing.
-    pub(crate) fn empty_log(&mut self) -> Result<(), StoreError> {
+    fn empty_log(&mut self) -> Result<(), StoreError> {
         let moved =
             self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
         match moved.map_err(StoreError::from) {
@@ -352,6 +377,12 @@ fn gather(first: Member, jobs: &mut mpsc::Receiver<Job>) -> (Vec<Member>, Option
     (group, None)
 }
 
+fn refuse_waiting(mut jobs: mpsc::Receiver<Job>) {
+    while let Ok(job) = jobs.try_recv() {
+        job.refuse();
+    }
+}
+
 fn refuse_all(group: Vec<Member>, error: &StoreError) {
     for member in group {
         answer(member.reply, Err(error.clone()));
@@ -362,3 +393,8 @@ fn refuse_all(group: Vec<Member>, error: &StoreError) {
 pub(crate) fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     drop(reply.send(value));
 }
+
+#[cfg(test)]
+mod gather_tests;
+#[cfg(test)]
+mod tests;

@@ -24,6 +24,7 @@ pub mod plan;
 
 mod anthropic;
 mod fault;
+mod head;
 mod openai;
 mod refusal;
 mod routes;

@@ -1,8 +1,8 @@
 //! Every bound of the program in one table: number, unit, reason, and the test that meets it.
 //!
 //! The rows stand in three files, by the layer that keeps them; a new one goes to the end of its section.
-//! A queue, body, frame, run or file without a row here is a bug. `cargo xtask tidy` prints the table
-//! into `docs/limits.md` and checks that each named test exists.
+//! A queue, body, frame, run or file without a row here is a bug. `cargo xtask gen` prints the table
+//! into `docs/limits.md`, and `tidy` checks that it is there and that each named test exists.
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]

@@ -5,13 +5,20 @@
 //! is kept once, with the chunk that opened it; only the last chunk of a log can be open. A position is
 //! the number of chunks told and the bytes of the last one's text told.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::{
     ids::{BlockId, CallId, MessageId, RunId, SessionId},
-    message::{CallState, Message, Part, RunEnd, RunState, Usage},
+    message::{RunEnd, RunState, Usage},
     outcome::Outcome,
 };
+
+mod fold;
+mod size;
+
+pub use fold::segment_end;
 
 /// A chunk of a run's stream that is not a delta.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,8 +69,8 @@ pub enum Chunk {
         call: CallId,
         /// The tool's name.
         tool: String,
-        /// The arguments.
-        input: Value,
+        /// The arguments, shared by all who tell them.
+        input: Arc<Value>,
     },
     /// A person is asked about a call.
     Approval {
@@ -78,8 +85,8 @@ pub enum Chunk {
         call: CallId,
         /// The question to a person that it led to.
         block: Option<BlockId>,
-        /// How.
-        outcome: Outcome,
+        /// How, shared by all who tell it.
+        outcome: Arc<Outcome>,
     },
     /// A user's message entered the run.
     Steer {
@@ -112,6 +119,28 @@ impl Chunk {
             self,
             Self::TextStart { .. } | Self::ReasoningStart { .. } | Self::InputStart { .. }
         )
+    }
+
+    /// Returns how much it tells, in bytes: what a model or a tool wrote. The few words around it count
+    /// for nothing.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::InputDone { input, .. } => size::value(input),
+            Self::Output { outcome, .. } => size::outcome(outcome),
+            Self::Note { text, .. } => text.len(),
+            Self::Start { .. }
+            | Self::StepStart
+            | Self::StepEnd
+            | Self::TextStart { .. }
+            | Self::TextEnd { .. }
+            | Self::ReasoningStart { .. }
+            | Self::ReasoningEnd { .. }
+            | Self::InputStart { .. }
+            | Self::Approval { .. }
+            | Self::Steer { .. }
+            | Self::Finish { .. } => 0,
+        }
     }
 }
 
@@ -190,9 +219,15 @@ impl Log {
         Some(Piece { told: Told::Delta { of, text: text.to_owned() }, after: self.end() })
     }
 
+    /// Tells whether the last chunk is the finish.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        matches!(self.entries.last(), Some(Entry { chunk: Chunk::Finish { .. }, .. }))
+    }
+
     /// Takes back the finish of a parked run, because it goes on.
     pub fn reopen(&mut self) {
-        if matches!(self.entries.last(), Some(Entry { chunk: Chunk::Finish { .. }, .. })) {
+        if self.is_finished() {
             self.entries.pop();
         }
     }
@@ -209,144 +244,37 @@ impl Log {
         }
     }
 
-    /// Returns what a reader at `position` has not been told, one delta for each text; everything from
-    /// the start when nobody can stand there.
+    /// Returns what a reader at `position` is told next, of a text at most `bytes_max`; none at the end. A
+    /// reader begins anew where nobody can stand.
     #[must_use]
-    pub fn since(&self, position: Position) -> Vec<Piece> {
-        let from = if self.holds(position) { position } else { Position::default() };
-        let mut pieces = Vec::new();
-        for (idx, entry) in self.entries.iter().enumerate().skip(from.chunks.saturating_sub(1)) {
-            let chunks = idx + 1;
-            let told_bytes = if chunks == from.chunks {
-                from.bytes
-            } else {
-                pieces.push(Piece {
-                    told: Told::Chunk(entry.chunk.clone()),
-                    after: Position { chunks, bytes: 0 },
-                });
-                0
-            };
-            if told_bytes < entry.text.len() {
-                pieces.push(Piece {
-                    told: Told::Delta {
-                        of: entry.chunk.clone(),
-                        text: entry.text.get(told_bytes..).unwrap_or_default().to_owned(),
-                    },
-                    after: Position { chunks, bytes: entry.text.len() },
-                });
-            }
+    pub fn next(&self, position: Position, bytes_max: usize) -> Option<Piece> {
+        let Position { chunks, bytes } =
+            if self.holds(position) { position } else { Position::default() };
+        let told = chunks.checked_sub(1).and_then(|last| self.entries.get(last));
+        if let Some(entry) = told
+            && let Some(rest) = entry.text.get(bytes..).filter(|rest| !rest.is_empty())
+        {
+            // A character wider than the bound is told whole, or nobody would get past it.
+            let first = rest.chars().next().map_or(0, char::len_utf8);
+            let (text, _) = rest.split_at(rest.floor_char_boundary(bytes_max).max(first));
+            let after = Position { chunks, bytes: bytes + text.len() };
+            let told = Told::Delta { of: entry.chunk.clone(), text: text.to_owned() };
+            return Some(Piece { told, after });
         }
-        pieces
+        let entry = self.entries.get(chunks)?;
+        let after = Position { chunks: chunks + 1, bytes: 0 };
+        Some(Piece { told: Told::Chunk(entry.chunk.clone()), after })
     }
 
-    /// Folds a stored assistant message into the log that its run told, or would have told.
-    ///
-    /// A live log equals this at every moment at which everything told was also stored.
+    /// Returns how many bytes a reader at `position` has not been told, of texts and of outcomes.
     #[must_use]
-    pub fn of_message(
-        session: &SessionId,
-        run: &RunId,
-        message: &Message,
-        state: &RunState,
-    ) -> Self {
-        let mut log = Self::default();
-        log.push(Chunk::Start {
-            session: session.clone(),
-            run: run.clone(),
-            message: message.id.clone(),
-        });
-        let mut usage = Usage::default();
-        let mut in_step = false;
-        let mut idx = 0;
-        while idx < message.parts.len() {
-            let until = segment_end(&message.parts, idx);
-            let begins_step = matches!(message.parts.get(idx), Some(Part::Step { .. }));
-            let ends_step =
-                matches!(message.parts.get(idx), Some(Part::Step { .. } | Part::Steer { .. }));
-            if in_step && ends_step {
-                log.push(Chunk::StepEnd);
-            }
-            in_step = begins_step || (in_step && !ends_step);
-            log.fold_segment(&message.parts, idx..until, &mut usage);
-            idx = until;
-        }
-        if in_step && !matches!(state, RunState::Running | RunState::Parked { .. }) {
-            log.push(Chunk::StepEnd);
-        }
-        if !matches!(state, RunState::Running) {
-            log.push(Chunk::Finish { state: state.clone(), usage });
-        }
-        log
+    pub fn bytes_after(&self, position: Position) -> usize {
+        let Position { chunks, bytes } = position;
+        let texts =
+            self.entries.iter().skip(chunks.saturating_sub(1)).map(|entry| entry.text.len());
+        let told = self.entries.iter().skip(chunks).map(|entry| entry.chunk.bytes());
+        (texts.sum::<usize>() + told.sum::<usize>()).saturating_sub(bytes)
     }
-
-    /// Folds the parts of one segment: what the model said in its order, then what is asked of people,
-    /// then the outcomes in the order they came.
-    fn fold_segment(&mut self, parts: &[Part], range: std::ops::Range<usize>, total: &mut Usage) {
-        let mut outcomes: Vec<(u32, &CallId, &Option<BlockId>, &Outcome)> = Vec::new();
-        let mut blocks: Vec<(&BlockId, &CallId)> = Vec::new();
-        for (idx, part) in parts.iter().enumerate().skip(range.start).take(range.len()) {
-            match part {
-                Part::Step { usage, .. } => {
-                    self.push(Chunk::StepStart);
-                    total.add(&usage.unwrap_or_default());
-                }
-                Part::Text { text, done } => {
-                    self.push(Chunk::TextStart { part: idx });
-                    self.push_text(text);
-                    if *done {
-                        self.push(Chunk::TextEnd { part: idx });
-                    }
-                }
-                Part::Reasoning { text, done, .. } => {
-                    self.push(Chunk::ReasoningStart { part: idx });
-                    self.push_text(text);
-                    if *done {
-                        self.push(Chunk::ReasoningEnd { part: idx });
-                    }
-                }
-                Part::Call { call, tool, input, block, state } => {
-                    self.push(Chunk::InputStart { call: call.clone(), tool: tool.clone() });
-                    self.push(Chunk::InputDone {
-                        call: call.clone(),
-                        tool: tool.clone(),
-                        input: input.clone(),
-                    });
-                    if let Some(block) = block {
-                        blocks.push((block, call));
-                    }
-                    if let CallState::Ended { outcome, ordinal } = state {
-                        outcomes.push((*ordinal, call, block, outcome));
-                    }
-                }
-                Part::Steer { message } => {
-                    self.push(Chunk::Steer { message: message.clone() });
-                }
-                Part::Note { kind, text } => {
-                    self.push(Chunk::Note { part: idx, kind: kind.clone(), text: text.clone() });
-                }
-                Part::File { .. } => {}
-            }
-        }
-        blocks.sort();
-        for (block, call) in blocks {
-            self.push(Chunk::Approval { call: call.clone(), block: block.clone() });
-        }
-        outcomes.sort_by_key(|(ordinal, ..)| *ordinal);
-        for (_, call, block, outcome) in outcomes {
-            let (call, block, outcome) = (call.clone(), block.clone(), outcome.clone());
-            self.push(Chunk::Output { call, block, outcome });
-        }
-    }
-}
-
-/// Returns where the segment that begins at `start` ends: at the next step, steering message or note.
-/// The outcomes of a segment's calls are told at its end, in the order in which they came.
-#[must_use]
-pub fn segment_end(parts: &[Part], start: usize) -> usize {
-    let next = parts.iter().skip(start + 1).position(|part| {
-        matches!(part, Part::Step { .. } | Part::Steer { .. } | Part::Note { .. })
-    });
-    next.map_or(parts.len(), |offset| start + 1 + offset)
 }
 
 /// Tells in one word how a run stands, for lists and lines.
@@ -362,3 +290,6 @@ pub fn state_word(state: &RunState) -> &'static str {
         RunState::Ended(RunEnd::StepLimit { .. }) => "step_limit",
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -60,13 +60,25 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Adds another count to this one.
+    /// Sums the tokens of all model calls of a message.
+    #[must_use]
+    pub fn of(parts: &[Part]) -> Self {
+        let mut total = Self::default();
+        for part in parts {
+            if let Part::Step { usage: Some(usage), .. } = part {
+                total.add(usage);
+            }
+        }
+        total
+    }
+
+    /// Adds another count to this one; vendors tell numbers that no sum holds.
     pub fn add(&mut self, other: &Self) {
-        self.input += other.input;
-        self.output += other.output;
-        self.reasoning += other.reasoning;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
     }
 }
 

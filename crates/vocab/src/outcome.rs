@@ -87,6 +87,16 @@ impl Content {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
+
+    /// Returns the text blocks among some, joined by line ends.
+    #[must_use]
+    pub fn plain_text(blocks: &[Self]) -> String {
+        let texts = blocks.iter().filter_map(|block| match block {
+            Self::Text { text } => Some(text.as_str()),
+            Self::Image { .. } => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// The end of a tool call. `content` is what the model reads, also when the call failed.
@@ -141,14 +151,6 @@ impl Outcome {
     /// Returns the text blocks, joined by line ends.
     #[must_use]
     pub fn plain_text(&self) -> String {
-        let texts: Vec<&str> = self
-            .content
-            .iter()
-            .filter_map(|block| match block {
-                Content::Text { text } => Some(text.as_str()),
-                Content::Image { .. } => None,
-            })
-            .collect();
-        texts.join("\n")
+        Content::plain_text(&self.content)
     }
 }

@@ -1,4 +1,5 @@
-//! Full outputs, kept for a while: private files below one directory, bounded each and together.
+//! Full outputs, kept for a while: private files below one directory, bounded each and together. They
+//! outlive whoever wrote them, and go by age and bounds alone.
 //!
 //! No path of an artifact is ever told; it is named by `stead-artifact://<workspace>/<id>`.
 
@@ -14,7 +15,7 @@ use std::{
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, UNIX_EPOCH},
 };
 
 use rustix::fs::OFlags;
@@ -24,7 +25,10 @@ use stdx::{
 };
 use vocab::{
     ids::{ArtifactId, WorkspaceId},
-    limits::{ARTIFACT_BYTES_MAX, ARTIFACT_TTL_MS, ARTIFACTS_BYTES_MAX, ARTIFACTS_MAX},
+    limits::{
+        ARTIFACT_BYTES_MAX, ARTIFACT_TTL_MS, ARTIFACTS_ALL_BYTES_MAX, ARTIFACTS_BYTES_MAX,
+        ARTIFACTS_MAX,
+    },
     outcome::Failure,
 };
 
@@ -69,12 +73,14 @@ struct Inner {
 struct Kept {
     id: ArtifactId,
     at: Timestamp,
+    /// What it may take of the disk, counted before it is written.
     bytes: u64,
     open: bool,
 }
 
 impl Store {
-    /// Opens a store in a private directory of its own, which is made if it is missing.
+    /// Opens a store in a private directory of its own, which is made if it is missing. What an earlier
+    /// one kept there is kept on.
     ///
     /// # Errors
     /// When the directory is not private or cannot be made.
@@ -85,14 +91,17 @@ impl Store {
         clock: &Clock,
     ) -> io::Result<Self> {
         state_file::ensure_dir(dir)?;
-        sweep(dir, bounds.ttl, clock)?;
-        Ok(Self(Arc::new(Inner {
+        let mut found = found(dir)?;
+        found.sort_by_key(|one| one.at);
+        let store = Self(Arc::new(Inner {
             dir: dir.to_owned(),
             workspace: workspace.clone(),
             bounds,
             clock: clock.clone(),
-            kept: Mutex::default(),
-        })))
+            kept: Mutex::new(found.into()),
+        }));
+        store.make_room(&mut store.kept(), 0);
+        Ok(store)
     }
 
     fn kept(&self) -> MutexGuard<'_, VecDeque<Kept>> {
@@ -115,15 +124,25 @@ impl Store {
     /// When its file cannot be made.
     pub fn create(&self) -> io::Result<Writer> {
         let id = ArtifactId::generate();
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(no_follow())
-            .open(self.path(&id))?;
+        let make = || {
+            OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .custom_flags(no_follow())
+                .open(self.path(&id))
+        };
+        let file = make().or_else(|error| {
+            if error.kind() != io::ErrorKind::NotFound {
+                return Err(error);
+            }
+            // The directory was empty for a while, and was swept.
+            state_file::ensure_dir(&self.0.dir)?;
+            make()
+        })?;
         let mut kept = self.kept();
         kept.push_back(Kept { id: id.clone(), at: self.0.clock.now(), bytes: 0, open: true });
-        self.make_room(&mut kept);
+        self.make_room(&mut kept, 0);
         Ok(Writer { store: self.clone(), id, file, bytes: 0, dropped: 0 })
     }
 
@@ -148,7 +167,7 @@ impl Store {
             .parse()
             .map_err(|error| Failure::not_started("artifact_malformed", format!("{error}")))?;
         let mut kept = self.kept();
-        self.make_room(&mut kept);
+        self.make_room(&mut kept, 0);
         if !kept.iter().any(|one| one.id == id) {
             return Err(gone());
         }
@@ -161,52 +180,106 @@ impl Store {
         Ok((file, size))
     }
 
-    /// Removes what is too old, then the oldest while all together are too large.
-    fn make_room(&self, kept: &mut VecDeque<Kept>) {
-        let now = self.0.clock.now();
+    /// Removes what is too old, then the oldest while there is no room for so many bytes more. Returns
+    /// the room there is; what is being written is never removed.
+    fn make_room(&self, kept: &mut VecDeque<Kept>, wanted: u64) -> u64 {
+        let (now, bounds) = (self.0.clock.now(), self.0.bounds);
         let mut total: u64 = kept.iter().map(|one| one.bytes).sum();
         let mut idx = 0;
         while let Some(one) = kept.get(idx) {
-            let late = now.since(one.at) >= self.0.bounds.ttl;
-            let crowded = total > self.0.bounds.total_bytes || kept.len() > ARTIFACTS_MAX;
-            if one.open || !(late || crowded) {
+            let is_late = bounds.ttl <= now.since(one.at);
+            let is_crowded = bounds.total_bytes < total + wanted || ARTIFACTS_MAX < kept.len();
+            if one.open || !(is_late || is_crowded) || !removed(&self.path(&one.id)) {
                 idx += 1;
                 continue;
             }
             total -= one.bytes;
-            // A file that is gone already is what we want.
-            fs::remove_file(self.path(&one.id)).ok();
             kept.remove(idx);
         }
+        bounds.total_bytes.saturating_sub(total).min(wanted)
     }
 
-    /// Removes every artifact.
-    pub fn close(&self) {
-        for one in self.kept().drain(..) {
-            fs::remove_file(self.path(&one.id)).ok();
-        }
-        // Another process may still keep some there.
-        fs::remove_dir(&self.0.dir).ok();
+    /// Takes room for what is about to be written, and returns how much of it there is.
+    fn reserve(&self, id: &ArtifactId, wanted: u64) -> u64 {
+        let mut kept = self.kept();
+        let room = self.make_room(&mut kept, wanted);
+        let one = kept.iter_mut().find(|one| one.id == *id);
+        one.map_or(0, |one| {
+            one.bytes += room;
+            room
+        })
     }
+}
+
+/// Removes a file; one that is gone already is what was wanted.
+fn removed(path: &Path) -> bool {
+    fs::remove_file(path).map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true)
+}
+
+/// Lists the artifacts of a directory: plain files with names of ours. Whatever else is there is not.
+fn found(dir: &Path) -> io::Result<Vec<Kept>> {
+    let mut found = Vec::new();
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        other => other?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+        // Links are not followed. What vanishes meanwhile is not there.
+        let Ok(meta) = entry.metadata() else { continue };
+        if meta.is_file() {
+            let modified = meta.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+            let millis = i64::try_from(modified.as_millis()).unwrap_or(i64::MAX);
+            let at = Timestamp::from_millis(millis);
+            found.push(Kept { id, at, bytes: meta.len(), open: false });
+        }
+    }
+    Ok(found)
+}
+
+/// Removes what is too old of all workspaces whose directories lie in `dir`, and the oldest while they
+/// are too much together: of workspaces that are not opened again too. Returns how many were removed.
+///
+/// # Errors
+/// When a directory cannot be read; the others were looked at.
+pub fn sweep(dir: &Path, clock: &Clock) -> io::Result<usize> {
+    sweep_to(dir, clock, Bounds { total_bytes: ARTIFACTS_ALL_BYTES_MAX, ..Bounds::default() })
+}
+
+fn sweep_to(dir: &Path, clock: &Clock, bounds: Bounds) -> io::Result<usize> {
+    let (mut all, mut places, mut failed) = (Vec::new(), Vec::new(), None);
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            let place = entry.path();
+            match found(&place) {
+                Ok(kept) => all.extend(kept.into_iter().map(|one| (places.len(), one))),
+                Err(error) => failed = Some(error),
+            }
+            places.push(place);
+        }
+    }
+    all.sort_by_key(|(_, one)| one.at);
+    let mut total: u64 = all.iter().map(|(_, one)| one.bytes).sum();
+    let (now, mut n_removed) = (clock.now(), 0);
+    for (place_idx, one) in all {
+        let surplus = bounds.ttl <= now.since(one.at) || bounds.total_bytes < total;
+        if surplus && removed(&places[place_idx].join(one.id.as_str())) {
+            total -= one.bytes;
+            n_removed += 1;
+        }
+    }
+    for place in places {
+        // Only one that is empty goes, and it is made anew when it is needed.
+        fs::remove_dir(place).ok();
+    }
+    failed.map_or(Ok(n_removed), Err)
 }
 
 fn no_follow() -> i32 {
     i32::try_from((OFlags::NOFOLLOW | OFlags::CLOEXEC).bits()).unwrap_or(0)
-}
-
-/// Removes what an earlier process left behind, once it is too old for anybody.
-fn sweep(dir: &Path, ttl: Duration, clock: &Clock) -> io::Result<()> {
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let ours =
-            entry.file_name().to_str().is_some_and(|name| name.parse::<ArtifactId>().is_ok());
-        let modified = entry.metadata()?.modified()?.duration_since(std::time::UNIX_EPOCH);
-        let at = i64::try_from(modified.unwrap_or_default().as_millis()).unwrap_or(i64::MAX);
-        if ours && clock.now().since(Timestamp::from_millis(at)) >= ttl {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 /// An artifact being written. Dropping it ends it; what was written is kept.
@@ -232,11 +305,12 @@ impl Writer {
         self.dropped
     }
 
-    /// Appends bytes up to the bound. A full disk ends the artifact, not the command it belongs to.
+    /// Appends bytes up to the bounds. A full disk ends the artifact, not the command it belongs to.
     pub fn push(&mut self, bytes: &[u8]) {
-        let room = usize::try_from(self.store.0.bounds.bytes - self.bytes).unwrap_or(usize::MAX);
-        let taken = if self.dropped > 0 { 0 } else { room.min(bytes.len()) };
-        let (now, rest) = bytes.split_at(taken);
+        let wanted = (self.store.0.bounds.bytes - self.bytes).min(bytes.len() as u64);
+        // What has a hole is not the first part of anything.
+        let room = if self.dropped > 0 { 0 } else { self.store.reserve(&self.id, wanted) };
+        let (now, rest) = bytes.split_at(usize::try_from(room).unwrap_or(bytes.len()));
         self.dropped += rest.len() as u64;
         if !now.is_empty() && self.file.write_all(now).is_err() {
             self.dropped += now.len() as u64;
@@ -251,9 +325,10 @@ impl Drop for Writer {
         let mut kept = self.store.kept();
         if let Some(one) = kept.iter_mut().find(|one| one.id == self.id) {
             one.open = false;
-            one.bytes = self.bytes;
+            // A failed write may have left less than was reserved.
+            one.bytes = self.file.metadata().map_or(one.bytes, |meta| meta.len());
         }
-        self.store.make_room(&mut kept);
+        self.store.make_room(&mut kept, 0);
     }
 }
 

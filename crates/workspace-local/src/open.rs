@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "the machine's id is read from where the system keeps it"
+    reason = "the machine's id is read from where the system keeps it, a root is named without links"
 )]
 
 use std::{
@@ -140,10 +140,12 @@ impl From<OpenError> for Failure {
 }
 
 /// Returns the id of a root on this machine: 16 hexadecimal digits over the machine's id and the
-/// canonical path.
+/// canonical path, however the root is spelled here.
 #[must_use]
-pub fn derived_id(real_root: &Path) -> WorkspaceId {
+pub fn derived_id(root: &Path) -> WorkspaceId {
     use std::os::unix::ffi::OsStrExt;
+    // What is not there has no other name yet, and cannot be opened either.
+    let real_root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let machine = ["/etc/machine-id", "/var/lib/dbus/machine-id"]
         .iter()
         .find_map(|path| std::fs::read(path).ok())
@@ -161,6 +163,12 @@ impl LocalWorkspace {
     /// # Errors
     /// When the root, the directory for outputs or the shell cannot be used.
     pub fn open(options: Options) -> Result<Box<dyn OwnedWorkspace>, OpenError> {
+        Ok(Box::new(Owner(Arc::new(Site::open(options)?))))
+    }
+}
+
+impl Site {
+    fn open(options: Options) -> Result<Self, OpenError> {
         let home = options.programs.environment.get("HOME").map(PathBuf::from);
         let root = Root::open(
             &options.root,
@@ -181,7 +189,7 @@ impl LocalWorkspace {
             None => None,
         };
         let specs = tools::specs(programs.is_some());
-        Ok(Box::new(Owner(Arc::new(Site {
+        Ok(Self {
             id,
             root,
             artifacts,
@@ -191,7 +199,7 @@ impl LocalWorkspace {
             catalog: Arc::new(Catalog::new(1, specs.into_iter().map(Arc::new))),
             clock: options.clock,
             recent: Mutex::default(),
-        }))))
+        })
     }
 }
 
@@ -216,6 +224,13 @@ impl OwnedWorkspace for Owner {
         Arc::new(LocalWorkspace(Arc::clone(&self.0)))
     }
 
+    fn is_busy(&self) -> bool {
+        self.0.programs.as_ref().is_some_and(|programs| {
+            let scopes = programs.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+            scopes.open.values().any(|scope| scope.is_busy())
+        })
+    }
+
     fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
         let site = Arc::clone(&self.0);
         Box::pin(async move {
@@ -233,7 +248,8 @@ impl OwnedWorkspace for Owner {
 }
 
 impl Site {
-    /// Ends programs, then waits for work in progress, then removes what was kept. Blocks.
+    /// Ends programs, then waits for work in progress. Full outputs stay, for they are kept a while.
+    /// Blocks.
     fn close(&self) {
         if let Some(programs) = &self.programs {
             let mut scopes = programs.scopes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -246,6 +262,8 @@ impl Site {
             programs.pool.close();
         }
         self.files.close();
-        self.artifacts.close();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,8 +22,19 @@ pub(crate) struct Collected {
     pub(crate) last_line_bytes: u64,
     /// The name of the artifact that holds all of it.
     pub(crate) artifact: Option<String>,
-    /// Bytes that did not even fit there.
+    /// Bytes that were not kept, there or anywhere.
     pub(crate) dropped: u64,
+}
+
+/// Where the bytes are, as they came.
+enum Kept {
+    /// In memory, while they are few enough to need no artifact.
+    Memory(Vec<u8>),
+    Artifact(artifact::Writer),
+    /// No artifact could be made. The command matters more than a copy of what it said.
+    Nowhere {
+        dropped: u64,
+    },
 }
 
 /// Takes output as it arrives.
@@ -39,10 +50,7 @@ pub(crate) struct Collector {
     line_ends: u64,
     line_bytes: u64,
     last_line_bytes: u64,
-    /// All bytes, while they are few enough to need no artifact.
-    raw: Vec<u8>,
-    artifact: Option<artifact::Writer>,
-    failed: bool,
+    kept: Kept,
 }
 
 /// The end that is kept; the text shown is at most half of it.
@@ -59,9 +67,7 @@ impl Collector {
             line_ends: 0,
             line_bytes: 0,
             last_line_bytes: 0,
-            raw: Vec::new(),
-            artifact: None,
-            failed: false,
+            kept: Kept::Memory(Vec::new()),
         }
     }
 
@@ -80,9 +86,10 @@ impl Collector {
 
     fn keep_raw(&mut self, bytes: &[u8]) {
         self.total_bytes += bytes.len() as u64;
-        match &mut self.artifact {
-            Some(artifact) => artifact.push(bytes),
-            None => self.raw.extend_from_slice(bytes),
+        match &mut self.kept {
+            Kept::Memory(raw) => raw.extend_from_slice(bytes),
+            Kept::Artifact(artifact) => artifact.push(bytes),
+            Kept::Nowhere { dropped } => *dropped += bytes.len() as u64,
         }
     }
 
@@ -109,21 +116,20 @@ impl Collector {
 
     /// Starts the artifact once the text shown can no longer be all of it.
     fn spill(&mut self) {
-        let fits = self.raw.len() <= TOOL_TEXT_BYTES_MAX
-            && self.text_bytes <= TOOL_TEXT_BYTES_MAX as u64
+        let text_fits = self.text_bytes <= TOOL_TEXT_BYTES_MAX as u64
             && self.lines() <= TOOL_TEXT_LINES_MAX as u64;
-        if fits || self.artifact.is_some() || self.failed {
+        let Kept::Memory(raw) = &mut self.kept else { return };
+        if text_fits && raw.len() <= TOOL_TEXT_BYTES_MAX {
             return;
         }
-        let raw = std::mem::take(&mut self.raw);
-        match self.store.create() {
+        let raw = std::mem::take(raw);
+        self.kept = match self.store.create() {
             Ok(mut artifact) => {
                 artifact.push(&raw);
-                self.artifact = Some(artifact);
+                Kept::Artifact(artifact)
             }
-            // The command matters more than a copy of what it said.
-            Err(_) => self.failed = true,
-        }
+            Err(_) => Kept::Nowhere { dropped: raw.len() as u64 },
+        };
     }
 
     fn lines(&self) -> u64 {
@@ -144,8 +150,11 @@ impl Collector {
         let text = text.strip_suffix('\n').unwrap_or(text).to_owned();
         let last_line_bytes =
             if self.line_bytes > 0 { self.line_bytes } else { self.last_line_bytes };
-        let dropped = self.artifact.as_ref().map_or(0, artifact::Writer::dropped);
-        let artifact = self.artifact.as_ref().map(|artifact| self.store.uri(artifact.id()));
+        let (artifact, dropped) = match &self.kept {
+            Kept::Memory(_) => (None, 0),
+            Kept::Artifact(artifact) => (Some(self.store.uri(artifact.id())), artifact.dropped()),
+            Kept::Nowhere { dropped } => (None, *dropped),
+        };
         Collected { text, truncation: facts, last_line_bytes, artifact, dropped }
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Pool(Arc<Shared>);
 struct Shared {
     name: &'static str,
     threads_max: usize,
+    /// How long a thread waits for more work before it ends.
+    idle: Duration,
     state: Mutex<State>,
     more: Condvar,
     ended: Condvar,
@@ -40,8 +42,12 @@ struct State {
 
 impl Pool {
     pub(crate) fn new(name: &'static str, threads_max: usize) -> Self {
+        Self::with_idle(name, threads_max, Duration::from_millis(POOL_IDLE_MS))
+    }
+
+    fn with_idle(name: &'static str, threads_max: usize, idle: Duration) -> Self {
         let (more, ended) = (Condvar::new(), Condvar::new());
-        Self(Arc::new(Shared { name, threads_max, state: Mutex::default(), more, ended }))
+        Self(Arc::new(Shared { name, threads_max, idle, state: Mutex::default(), more, ended }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -97,9 +103,11 @@ impl Pool {
                 break;
             }
             state.idle += 1;
-            let idle = Duration::from_millis(POOL_IDLE_MS);
-            let (woken, timeout) =
-                self.0.more.wait_timeout(state, idle).unwrap_or_else(PoisonError::into_inner);
+            let (woken, timeout) = self
+                .0
+                .more
+                .wait_timeout(state, self.0.idle)
+                .unwrap_or_else(PoisonError::into_inner);
             state = woken;
             state.idle -= 1;
             if timeout.timed_out() && state.queue.is_empty() {
@@ -139,7 +147,7 @@ impl Pool {
     }
 
     #[cfg(test)]
-    fn threads(&self) -> usize {
+    pub(crate) fn threads(&self) -> usize {
         self.state().threads
     }
 }

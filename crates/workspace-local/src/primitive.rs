@@ -26,7 +26,7 @@ use crate::{
     hash, image,
     lanes::{self, Parents},
     output::Collector,
-    search::{self, Meaning, Query, Role},
+    search::{self, Extent, Meaning, Query, Role},
     serve::LocalWorkspace,
     site::Site,
     stop::Stop,
@@ -50,6 +50,12 @@ pub(crate) fn check_id(site: &Site, at: &Request) -> Result<(), Failure> {
     }
     let message = format!("this is workspace {}, not {}", site.id, at.expected);
     Err(Failure::not_started("wrong_workspace", message))
+}
+
+/// A primitive answers whole or not at all, since its caller has no words to read.
+fn too_many_results() -> Failure {
+    Failure::not_started("too_many_results", "the results are more than may be held")
+        .with_hint("narrow the pattern, or ask for fewer")
 }
 
 /// An operation that only looks.
@@ -201,6 +207,9 @@ impl Workspace for LocalWorkspace {
             let pattern = Pattern::new(&pattern)?;
             let path = site.root.parse(&at.path)?;
             let found = tools::find_paths(&site.root, &path, (&pattern, limit), stop)?;
+            if found.extent == Extent::Held {
+                return Err(too_many_results());
+            }
             Ok(found.paths)
         })
     }
@@ -216,6 +225,9 @@ impl Workspace for LocalWorkspace {
             query.limit = limit;
             let path = site.root.parse(&at.path)?;
             let found = search::run(&site.root, &path, &query, stop)?;
+            if found.extent == Extent::Held {
+                return Err(too_many_results());
+            }
             let mut matches = Vec::new();
             for file in found.files {
                 let lines = file.lines.into_iter().filter(|line| line.role == Role::Match);

@@ -7,7 +7,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -24,8 +24,8 @@ use grep_searcher::{
 use serde_json::{Value, json};
 use vocab::{
     limits::{
-        GREP_DFA_BYTES_MAX, GREP_HEAP_BYTES_MAX, GREP_LINE_CHARS_MAX, GREP_REGEX_BYTES_MAX,
-        PATTERN_DEPTH_MAX,
+        GREP_DFA_BYTES_MAX, GREP_FILE_BYTES_MAX, GREP_HEAP_BYTES_MAX, GREP_LINE_CHARS_MAX,
+        GREP_REGEX_BYTES_MAX, PATTERN_DEPTH_MAX, SEARCH_BYTES_MAX,
     },
     outcome::{Effect, Failure},
     path::{WorkspacePath, display_name},
@@ -74,6 +74,8 @@ pub(crate) struct File {
     /// Its path from the start of the search, printable; the bare name where a file was searched.
     pub(crate) path: String,
     pub(crate) lines: Vec<Line>,
+    /// What it holds, its path before each line included.
+    pub(crate) bytes: usize,
 }
 
 /// Files that were not searched, and why.
@@ -85,12 +87,25 @@ pub(crate) struct Skipped {
     pub(crate) protected: usize,
 }
 
+/// How much of what there is was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Extent {
+    #[default]
+    All,
+    /// As many results as were wanted; there are more.
+    Wanted,
+    /// As many as may be held; there are more.
+    Held,
+}
+
 /// Everything that was found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) files: Vec<File>,
-    /// Whether there is more than was wanted.
-    pub(crate) more: bool,
+    pub(crate) extent: Extent,
+    /// Matches among the lines.
+    pub(crate) matches: usize,
+    bytes: usize,
     /// Whether a line was cut.
     pub(crate) lines_cut: bool,
     pub(crate) skipped: Skipped,
@@ -145,11 +160,20 @@ impl Query {
 
 /// What one visit told.
 enum Told {
-    Found { path: String, lines: Vec<Line>, cut: bool },
+    Found { file: File, cut: bool, extent: Extent },
     Binary,
     TooLarge,
     Unreadable,
     Protected,
+}
+
+impl Told {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Found { file, .. } => file.bytes,
+            Self::Binary | Self::TooLarge | Self::Unreadable | Self::Protected => 0,
+        }
+    }
 }
 
 /// Searches below `start`, or in the one file it names.
@@ -163,9 +187,11 @@ pub(crate) fn run(
     stop: &Stop,
 ) -> Result<Found, Failure> {
     let mut found = Found::default();
-    let mut matches = 0;
     let cancel = Arc::new(AtomicBool::new(false));
-    let walk = Traverse { cancel: Arc::clone(&cancel), ..Traverse::default() };
+    let held = Arc::new(AtomicUsize::new(0));
+    let walk =
+        Traverse { cancel: Arc::clone(&cancel), held: Arc::clone(&held), ..Traverse::default() };
+    let held = &*held;
     let single = root.stat(start).is_ok_and(|meta| meta.kind == Kind::File);
     // A file that was named is searched, also where rules ignore it.
     let walk = Traverse { ignore: !single, ..walk };
@@ -177,10 +203,15 @@ pub(crate) fn run(
                 cancel.store(true, Ordering::Relaxed);
                 return None;
             }
-            visit(entry, query, &mut searcher.borrow_mut())
+            let told = visit(entry, query, &mut searcher.borrow_mut());
+            held.fetch_add(told.as_ref().map_or(0, Told::bytes), Ordering::Relaxed);
+            told
         }
     };
-    let deliver = |told| take(&mut found, &mut matches, query.limit, told);
+    let deliver = |told: Told| {
+        held.fetch_sub(told.bytes(), Ordering::Relaxed);
+        take(&mut found, query.limit, told)
+    };
     let report = walk.run(root, start, visitor, deliver)?;
     if !stop.alive() {
         return Err(stop.failure(Effect::NotStarted));
@@ -199,11 +230,15 @@ fn visit(entry: &Entry<'_>, query: &Query, searcher: &mut Searcher) -> Option<To
         Err(Reason::Protected) => return Some(Told::Protected),
         Err(_) => return Some(Told::Unreadable),
     };
-    let mut sink = Lines { limit: query.limit, ..Lines::default() };
+    let path_bytes = entry.path.as_os_str().len();
+    let mut sink = Lines { limit: query.limit, path_bytes, ..Lines::default() };
     match searcher.search_file(&query.matcher, &file, &mut sink) {
         Ok(()) if sink.binary => Some(Told::Binary),
-        Ok(()) if sink.lines.is_empty() => None,
-        Ok(()) => Some(Told::Found { path: shown(entry.path), lines: sink.lines, cut: sink.cut }),
+        Ok(()) if sink.lines.is_empty() && sink.extent == Extent::All => None,
+        Ok(()) => {
+            let file = File { path: shown(entry.path), lines: sink.lines, bytes: sink.bytes };
+            Some(Told::Found { file, cut: sink.cut, extent: sink.extent })
+        }
         // What the searcher says when a line does not fit its memory.
         Err(error) if error.kind() == std::io::ErrorKind::Other => Some(Told::TooLarge),
         Err(_) => Some(Told::Unreadable),
@@ -222,15 +257,21 @@ pub(crate) fn shown(path: &Path) -> String {
     out
 }
 
-fn take(found: &mut Found, matches: &mut usize, limit: usize, told: Told) -> Flow {
-    let (path, mut lines, cut) = match told {
-        Told::Found { path, lines, cut } => (path, lines, cut),
+fn take(found: &mut Found, limit: usize, told: Told) -> Flow {
+    let (mut file, cut, extent) = match told {
+        Told::Found { file, cut, extent } => (file, cut, extent),
         Told::Binary => return count(&mut found.skipped.binary),
         Told::TooLarge => return count(&mut found.skipped.too_large),
         Told::Unreadable => return count(&mut found.skipped.unreadable),
         Told::Protected => return count(&mut found.skipped.protected),
     };
-    let room = limit - *matches;
+    if SEARCH_BYTES_MAX < found.bytes + file.bytes {
+        found.extent = Extent::Held;
+        return Flow::Stop;
+    }
+    found.bytes += file.bytes;
+    let lines = &mut file.lines;
+    let room = limit - found.matches;
     let here = lines.iter().filter(|line| line.role == Role::Match).count();
     let over = here > room;
     if over {
@@ -242,17 +283,18 @@ fn take(found: &mut Found, matches: &mut usize, limit: usize, told: Told) -> Flo
             ends
         });
         lines.truncate(end.unwrap_or(lines.len()));
-        while lines.last().is_some_and(|line| line.role == Role::Before) {
-            lines.pop();
-        }
-        found.more = true;
     }
-    *matches += here.min(room);
+    // What would have led to a match that is not shown.
+    while lines.last().is_some_and(|line| line.role == Role::Before) {
+        lines.pop();
+    }
+    found.extent = if over { Extent::Wanted } else { extent };
+    found.matches += here.min(room);
     found.lines_cut |= cut;
     if !lines.is_empty() {
-        found.files.push(File { path, lines });
+        found.files.push(file);
     }
-    if over { Flow::Stop } else { Flow::Continue }
+    if found.extent == Extent::All { Flow::Continue } else { Flow::Stop }
 }
 
 fn count(counter: &mut usize) -> Flow {
@@ -264,23 +306,36 @@ fn count(counter: &mut usize) -> Flow {
 #[derive(Default)]
 struct Lines {
     limit: usize,
+    path_bytes: usize,
     lines: Vec<Line>,
+    bytes: usize,
+    /// Whether all lines fitted into what may be held.
+    extent: Extent,
     matches: usize,
     cut: bool,
     binary: bool,
 }
 
 impl Lines {
-    fn keep(&mut self, number: Option<u64>, bytes: &[u8], role: Role) {
+    /// Keeps a line if there is room for it, and tells whether there was.
+    fn keep(&mut self, number: Option<u64>, bytes: &[u8], role: Role) -> bool {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         // A character has four bytes at most, so that a giant line is not decoded whole.
         let enough = bytes.get(..GREP_LINE_CHARS_MAX * 4 + 4).unwrap_or(bytes);
         let decoded = String::from_utf8_lossy(enough).replace('\r', "");
         let (text, cut) = truncate::line(&decoded, GREP_LINE_CHARS_MAX);
         let cut = cut || enough.len() < bytes.len();
-        self.cut |= cut;
         let mark = if cut { "… [cut]" } else { "" };
-        self.lines.push(Line { number: number.unwrap_or(0), text: format!("{text}{mark}"), role });
+        let text = format!("{text}{mark}");
+        let cost = size_of::<Line>() + self.path_bytes + text.len();
+        if GREP_FILE_BYTES_MAX < self.bytes + cost {
+            self.extent = Extent::Held;
+            return false;
+        }
+        self.bytes += cost;
+        self.cut |= cut;
+        self.lines.push(Line { number: number.unwrap_or(0), text, role });
+        true
     }
 }
 
@@ -289,9 +344,9 @@ impl Sink for &mut Lines {
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
         self.matches += 1;
-        self.keep(found.line_number(), found.bytes(), Role::Match);
+        let kept = self.keep(found.line_number(), found.bytes(), Role::Match);
         // One more than wanted shows that there is more.
-        Ok(self.matches <= self.limit)
+        Ok(kept && self.matches <= self.limit)
     }
 
     fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> Result<bool, Self::Error> {
@@ -299,8 +354,7 @@ impl Sink for &mut Lines {
             SinkContextKind::Before => Role::Before,
             SinkContextKind::After | SinkContextKind::Other => Role::After,
         };
-        self.keep(found.line_number(), found.bytes(), role);
-        Ok(true)
+        Ok(self.keep(found.line_number(), found.bytes(), role))
     }
 
     fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, Self::Error> {

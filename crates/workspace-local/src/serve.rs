@@ -211,3 +211,6 @@ fn watch(
         outcome
     })
 }
+
+#[cfg(test)]
+mod tests;

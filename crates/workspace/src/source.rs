@@ -94,6 +94,10 @@ pub trait OwnedWorkspace: Send + Sync {
     /// Returns a handle for borrowers.
     fn borrow(&self) -> Arc<dyn Workspace>;
 
+    /// Tells whether something still runs in it that closing would end, though nobody borrows it: what a
+    /// run left running that waits for an answer.
+    fn is_busy(&self) -> bool;
+
     /// Ends what still runs and releases what is held.
     fn close(self: Box<Self>) -> BoxFuture<'static, ()>;
 }

@@ -13,12 +13,26 @@ use crate::{
 
 /// The crates whose failures become answers.
 const ROOMS: &[&str] = &["crates/daemon", "crates/gateway", "crates/sessions", "crates/store"];
+/// Files of other crates whose failures become answers before a run begins: opening a place and choosing
+/// a model. What tools say is a part of a message.
+const WAYS: &[&str] = &[
+    "crates/cli/src/compose.rs",
+    "crates/cli/src/config.rs",
+    "crates/cli/src/models.rs",
+    "crates/confine/src/error.rs",
+    "crates/provider/src/resolve.rs",
+    "crates/sandbox/src/plan.rs",
+    "crates/vocab/src/path.rs",
+    "crates/workspace-local/src/open.rs",
+];
 const MAKERS: &[&str] = &["Failure::not_started(", "Failure::new(", "Refused::new("];
 const CONVERSION: &str = " for Failure {";
 
 /// Checks that every code has a row in the table of statuses.
 pub(crate) fn statuses(tree: &Tree, findings: &mut Findings<'_>) {
-    for file in ROOMS.iter().flat_map(|room| tree.rust_below(room)) {
+    let rooms = ROOMS.iter().flat_map(|room| tree.rust_below(room));
+    let ways = WAYS.iter().filter_map(|path| tree.file(path));
+    for file in rooms.chain(ways) {
         for (line, code) in codes_of(file) {
             if !STATUSES.iter().any(|(known, _)| *known == code) {
                 findings.add(
@@ -42,7 +56,7 @@ fn codes_of(file: &File) -> Vec<(usize, String)> {
             found.push((text.get(..at).map_or(1, |head| head.matches('\n').count() + 1), code));
         }
     }
-    if text.contains(CONVERSION) {
+    if text.contains(CONVERSION) || WAYS.contains(&file.path.as_str()) {
         let spans: Vec<Span> = file
             .functions()
             .into_iter()

@@ -251,6 +251,11 @@ fn codes_that_reach_http_have_a_status() {
     let converts = format!("{names}\nimpl From<E> for Failure {{\n}}\n");
     let found = ["crates/store/src/a.rs:6: status"];
     check(world().file("crates/store/src/a.rs", &converts), &found);
+    // Of a crate that acts, only the files whose failures come before a run.
+    let way = "//! Purpose.\n\npub fn code(&self) -> &'static str {\n    match self {\n        Self::A => \"strange\",\n    }\n}\n";
+    let found = ["crates/workspace-local/src/open.rs:5: status"];
+    check(world().file("crates/workspace-local/src/open.rs", way), &found);
+    check(world().file("crates/workspace-local/src/edit.rs", way), &[]);
 }
 
 #[test]

@@ -61,14 +61,14 @@ async fn a_question_parks_the_run_and_its_answers_go_on() {
     let asked = blocks(&state);
     // Driving a run that waits changes nothing.
     assert_eq!(rig.drive().await, state);
-    let state = rig.pen.answer(&asked[1], no()).await.unwrap();
+    let state = rig.pen.answer(&asked[1], no(), 0).await.unwrap();
     assert_eq!(blocks(&state), asked[..1]);
-    let again = rig.pen.answer(&asked[1], yes()).await.unwrap_err();
+    let again = rig.pen.answer(&asked[1], yes(), 0).await.unwrap_err();
     assert_eq!(again.code, "already_answered");
-    let unknown = rig.pen.answer(&BlockId::generate(), yes()).await.unwrap_err();
+    let unknown = rig.pen.answer(&BlockId::generate(), yes(), 0).await.unwrap_err();
     assert_eq!(unknown.code, "unknown_block");
     assert_eq!(blocks(&rig.drive().await), asked[..1]);
-    rig.pen.answer(&asked[0], yes()).await.unwrap();
+    rig.pen.answer(&asked[0], yes(), 0).await.unwrap();
     assert_eq!(words::state(&rig.drive().await), "finished");
     assert_eq!(
         rig.stored(),
@@ -104,7 +104,7 @@ async fn an_answer_while_others_still_run_needs_no_parking() {
                     vocab::message::Part::Call { block, .. } => block.clone(),
                     _ => None,
                 });
-                pen.answer(&block.unwrap(), given).await.unwrap();
+                pen.answer(&block.unwrap(), given, 0).await.unwrap();
             })
         });
         assert_eq!(words::state(&rig.drive().await), "finished");
@@ -117,6 +117,7 @@ async fn a_question_whose_time_is_over_counts_as_denied() {
     let rig = Rig::of(fresh(Mode::AcceptEdits, true), [three(), says("done")]);
     let RunState::Parked { mut blocks } = rig.drive().await else { panic!("not parked") };
     blocks[0].deadline_at = Some(5_000);
+    let late = blocks[0].id.clone();
     let change = |_: &crate::transcript::Transcript| {
         let state = RunState::Parked { blocks };
         let usage = vocab::message::Usage { input: 10, output: 1, ..Default::default() };
@@ -129,9 +130,14 @@ async fn a_question_whose_time_is_over_counts_as_denied() {
     rig.pen.write(change).await.unwrap();
     assert_eq!(words::state(&rig.drive().await), "parked");
     rig.clock.advance(std::time::Duration::from_secs(60));
+    // Whether or not the denial is stored: nobody may allow it any more.
+    let refused = async || rig.pen.answer(&late, yes(), 5_000).await.unwrap_err().code;
+    assert_eq!(refused().await, "answer_late");
+    let expire = |now: &crate::transcript::Transcript| answer::expire(now, &late);
+    rig.pen.write(expire).await.unwrap();
+    assert_eq!(refused().await, "answer_late");
     assert_eq!(words::state(&rig.drive().await), "finished");
     assert_eq!(rig.ends()[2], "c3 denied/not_started#2");
-    assert!(!answer::expired().approved);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,9 @@ use std::time::Duration;
 use provider::delta::{Delta, Retry};
 use serde_json::json;
 use vocab::{
-    limits::{ANSWER_BYTES_MAX, RUN_FAILURE_BYTES_MAX},
+    limits::{
+        ABORT_WAIT_MS, ANSWER_BYTES_MAX, END_RUN_WAIT_MS, RETRY_WAIT_MS_MAX, RUN_FAILURE_BYTES_MAX,
+    },
     message::{Mode, RunEnd, RunState, StopReason},
     outcome::Failure,
 };
@@ -61,9 +63,11 @@ async fn retries_end_and_the_run_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_beyond_bearing_fails_at_once() {
-    let wait_ms = vocab::limits::RETRY_WAIT_MS_MAX + 1;
-    for retry in [Retry::Never, Retry::After { wait_ms }] {
-        check(
+    let begun = tokio::time::Instant::now();
+    let wait_ms = RETRY_WAIT_MS_MAX + 1;
+    let asks = "the provider asks to wait 61 s; try again then";
+    for (retry, hint) in [(Retry::Never, None), (Retry::After { wait_ms }, Some(asks))] {
+        let rig = check(
             vec![failing("out_of_credit", retry)],
             &[
                 "+ 0=step > step_start",
@@ -71,7 +75,16 @@ async fn a_wait_beyond_bearing_fails_at_once() {
             ],
         )
         .await;
+        let RunState::Ended(RunEnd::Failed { failure }) = &rig.pen.transcript().run.state else {
+            panic!("it failed")
+        };
+        assert_eq!(failure.hint.as_deref(), hint);
     }
+    assert!(begun.elapsed().is_zero());
+    // One that can be borne is waited for to its end.
+    let wait = Retry::After { wait_ms: RETRY_WAIT_MS_MAX };
+    Rig::new([failing("rate_limited", wait), says("yes")]).drive().await;
+    assert_eq!(begun.elapsed(), Duration::from_millis(RETRY_WAIT_MS_MAX));
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,8 +202,10 @@ async fn an_abort_in_a_call_keeps_its_outcome_and_begins_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_does_not_wait_for_ever_for_a_call() {
+    let begun = tokio::time::Instant::now();
     let rig = Rig::new([calls(&[("c1", "look", "hang"), ("c2", "look", "wait")])]);
     aborted_after(&rig, 10).await;
+    assert_eq!(begun.elapsed(), Duration::from_millis(10 + ABORT_WAIT_MS));
     assert_eq!(rig.ends(), ["c1 aborted/indeterminate#1", "c2 aborted/completed#0"]);
 }
 
@@ -254,8 +269,10 @@ async fn what_a_run_left_running_is_ended_and_said() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_run_does_not_wait_for_ever_for_its_tools() {
+    let begun = tokio::time::Instant::now();
     let rig = Rig::new([turn([text("done"), stop(StopReason::Stop)])]);
     *rig.tools.hang_at_end.lock().unwrap() = true;
     assert_eq!(words::state(&rig.drive().await), "finished");
     assert!(rig.stored().last().unwrap().contains("note(left_running)"));
+    assert_eq!(begun.elapsed(), Duration::from_millis(END_RUN_WAIT_MS));
 }

@@ -2,7 +2,7 @@
 
 use provider::delta::Delta;
 use serde_json::json;
-use vocab::message::StopReason;
+use vocab::{limits::STEPS_MAX, message::StopReason};
 
 use super::rig::*;
 
@@ -182,6 +182,11 @@ async fn a_part_that_ended_is_stored_while_the_model_thinks_on() {
 
 #[tokio::test(start_paused = true)]
 async fn the_step_limit_ends_a_run_with_a_note() {
+    let ids: Vec<String> = (0..STEPS_MAX).map(|step| format!("c{step}")).collect();
+    let usual = Rig::new(ids.iter().map(|id| calls(&[(id, "look", "")])));
+    usual.journal.leave_unchecked();
+    assert_eq!(super::words::state(&usual.drive().await), "step_limit");
+    assert_eq!(usual.tools.seen.lock().unwrap().calls, ids);
     let mut rig = Rig::new([calls(&[("c1", "look", "")]), calls(&[("c2", "look", "")])]);
     rig.settings.steps_max = 2;
     let state = rig.drive().await;

@@ -32,7 +32,7 @@ async fn played() -> Rig {
     });
     let state = rig.drive().await;
     let RunState::Parked { blocks } = state else { panic!("not parked: {state:?}") };
-    rig.pen.answer(&blocks[0].id, Answer { approved: true, reason: None }).await.unwrap();
+    rig.pen.answer(&blocks[0].id, Answer { approved: true, reason: None }, 0).await.unwrap();
     assert_eq!(words::state(&rig.drive().await), "finished");
     rig
 }
@@ -122,7 +122,7 @@ async fn resumed(parked: &Transcript) {
     let mut transcript = parked.clone();
     let RunState::Parked { blocks } = &parked.run.state else { panic!("not parked") };
     for block in blocks.iter().filter(|block| block.answer.is_none()) {
-        let entry = answer(&transcript, &block.id, Answer { approved: true, reason: None });
+        let entry = answer(&transcript, &block.id, Answer { approved: true, reason: None }, 0);
         transcript.apply(&entry.unwrap());
     }
     let rig = Rig::of(transcript, [says("resumed")]);

@@ -1,5 +1,6 @@
 //! The daemon's role, and the commands about it.
 
+mod chores;
 mod serve;
 mod status;
 mod tail;

@@ -16,7 +16,7 @@ use std::{
 use api::{client::Target, daemon::Status, routes::Endpoint};
 use daemon::paths::Paths;
 use stdx::{clock::Clock, state_file};
-use vocab::outcome::Failure;
+use vocab::{limits::STATE_FILE_BYTES_MAX, outcome::Failure};
 
 use crate::{args::Debug, client, env, print};
 
@@ -40,7 +40,7 @@ pub(crate) fn run(command: Debug) -> anyhow::Result<ExitCode> {
         ("Configuration, without values of keys and headers", configuration(&paths)),
         ("This machine", machine::facts(&paths.home)),
         ("Log of the daemon", log(&paths.log())),
-        ("Errors of the daemon", log(&paths.logs().join("daemon.err"))),
+        ("Errors of the daemon", log(&paths.errors())),
     ];
     let mut text = format!("# stead bundle, {now}\n");
     for (title, body) in sections {
@@ -117,7 +117,7 @@ fn path_line(path: &Path) -> String {
 }
 
 fn configuration(paths: &Paths) -> String {
-    match state_file::read_config(&paths.config) {
+    match state_file::read_config(&paths.config, STATE_FILE_BYTES_MAX) {
         Ok(Some(bytes)) => redact::config(&String::from_utf8_lossy(&bytes)),
         Ok(None) => "there is none".to_owned(),
         Err(error) => format!("it cannot be read: {error}"),

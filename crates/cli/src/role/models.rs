@@ -1,13 +1,12 @@
 //! `stead providers` and `stead models`: what can be asked, and whether a key is there.
 //!
 //! The configuration and the table of vendors are read without the network; local endpoints are asked,
-//! and a vendor only when it is named and its key is in the environment. Keys are never printed.
+//! and a vendor only when it is named and there is a key for it. Keys are never printed.
 
 use std::{process::ExitCode, time::Duration};
 
 use api::secret::Key;
 use daemon::{paths::Paths, secrets};
-use futures_util::future::join_all;
 use provider::{
     catalog::{self, VENDORS},
     local,
@@ -15,13 +14,14 @@ use provider::{
     resolve::{Api, ProviderConfig},
 };
 use serde::Serialize;
+use stdx::{clock::Clock, secret::Secret};
 use vocab::outcome::Failure;
 
 use crate::{
     args::{Json, Models},
     config::{self, Config},
     env,
-    models::{DEMO, configured, environment_keys},
+    models::{ConfiguredModels, DEMO, configured, environment_keys},
     print::{self, Look, Style, table::Table, words},
 };
 
@@ -62,9 +62,9 @@ pub(crate) fn providers(json: Json) -> anyhow::Result<ExitCode> {
     super::block_on(async move {
         let paths = env::paths()?;
         let config = config::load(&paths)?;
-        let locals = local_endpoints(&config).await;
+        let found = local_endpoint(&config).await;
         let mut rows = known_rows(&paths, &config)?;
-        rows.extend(locals.iter().map(|local| ProviderRow {
+        rows.extend(found.iter().map(|local| ProviderRow {
             name: local.name.clone(),
             api: local.api.name().to_owned(),
             base_url: Some(local.base_url.clone()),
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Models) -> anyhow::Result<ExitCode> {
         match &args.provider {
             Some(name) => {
                 rows.retain(|row| row.provider == *name);
-                add_asked(&config, name, &mut rows).await?;
+                add_asked(&paths, &config, name, &mut rows).await?;
             }
             None => {
                 // What has no key cannot be asked.
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Models) -> anyhow::Result<ExitCode> {
                 rows.retain(|row| {
                     providers.iter().any(|known| known.name == row.provider && known.key != "none")
                 });
-                for local in local_endpoints(&config).await {
+                if let Some(local) = local_endpoint(&config).await {
                     rows.extend(
                         local.models.iter().map(|model| model_row(&local.name, model, "endpoint")),
                     );
@@ -116,15 +116,20 @@ pub(crate) fn run(args: &Models) -> anyhow::Result<ExitCode> {
 }
 
 /// Asks a named provider for its list; a refusal is told and leaves what is known.
-async fn add_asked(config: &Config, name: &str, rows: &mut Vec<ModelRow>) -> Result<(), Failure> {
-    let key = environment_keys(config).remove(name).map(Key::into_secret);
+async fn add_asked(
+    paths: &Paths,
+    config: &Config,
+    name: &str,
+    rows: &mut Vec<ModelRow>,
+) -> Result<(), Failure> {
+    let key = key_of(paths, config, name)?;
     let provider = match (config.providers.get(name), catalog::vendor(name)) {
         (Some(entry), _) => Some((configured(name, entry, key)?, VENDOR_LIMIT)),
         (None, Some(vendor)) => {
             key.map(|key| (ProviderConfig::vendor(vendor, Some(key)), VENDOR_LIMIT))
         }
         (None, None) => {
-            let local = local_endpoints(config).await.into_iter().find(|local| local.name == name);
+            let local = local_endpoint(config).await.filter(|local| local.name == name);
             if local.is_none() && rows.is_empty() {
                 let message = format!("there is no provider {name:?}");
                 return Err(Failure::not_started("not_found", message).with_hint("stead providers"));
@@ -136,7 +141,7 @@ async fn add_asked(config: &Config, name: &str, rows: &mut Vec<ModelRow>) -> Res
     else {
         return Ok(());
     };
-    match local::list_models(&provider, limit).await {
+    match local::list_models(&Clock::system(), &provider, limit).await {
         Ok(models) => {
             for model in &models {
                 if !rows.iter().any(|row| row.model == model.id) {
@@ -152,8 +157,19 @@ async fn add_asked(config: &Config, name: &str, rows: &mut Vec<ModelRow>) -> Res
     Ok(())
 }
 
-/// Asks the usual ports, all at once, but for those that the configuration names itself.
-async fn local_endpoints(config: &Config) -> Vec<ProviderConfig> {
+/// Returns the key that a run would use: the one of the environment, or the stored one.
+fn key_of(paths: &Paths, config: &Config, name: &str) -> Result<Option<Secret>, Failure> {
+    if !config.providers.contains_key(name) && catalog::vendor(name).is_none() {
+        return Ok(None);
+    }
+    let (_, unsealer) = secrets::open(paths.secrets());
+    let keys = environment_keys(config).into_iter().map(|(name, key)| (name, key.into_secret()));
+    ConfiguredModels::new(Clock::system(), paths.clone(), unsealer).key(name, &keys.collect())
+}
+
+/// Asks the usual ports, but for those that the configuration names itself. Only the first one that
+/// answers has the name; the others are configured to be asked.
+async fn local_endpoint(config: &Config) -> Option<ProviderConfig> {
     let taken = |port: u16| {
         let at = format!(":{port}/");
         config.providers.values().any(|entry| {
@@ -164,14 +180,7 @@ async fn local_endpoints(config: &Config) -> Vec<ProviderConfig> {
         })
     };
     let free = local::USUAL_PORTS.into_iter().filter(|port| !taken(*port));
-    let asked = free.map(|port| async move {
-        let url = format!("http://127.0.0.1:{port}/v1");
-        let mut provider = ProviderConfig::new("local", Api::OpenAiChat, url);
-        provider.models = local::list_models(&provider, LOCAL_LIMIT).await.ok()?;
-        (!provider.models.is_empty()).then_some(provider)
-    });
-    // Only the first one answers to the name; the others are configured to be asked.
-    join_all(asked).await.into_iter().flatten().take(1).collect()
+    local::find_local(&Clock::system(), &free.collect::<Vec<_>>()).await
 }
 
 fn known_rows(paths: &Paths, config: &Config) -> Result<Vec<ProviderRow>, Failure> {

@@ -85,6 +85,18 @@ impl Home {
         ended(&self.command(args).output().unwrap())
     }
 
+    /// Runs a line of a shell to its end, in which `$0` is the program.
+    pub(crate) fn shell(&self, line: &str) -> Ended {
+        let of_program = self.command(&[]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).arg(of_program.get_program());
+        shell.current_dir(self.work()).env_clear().stdin(Stdio::null());
+        for (name, value) in of_program.get_envs() {
+            shell.env(name, value.unwrap_or_default());
+        }
+        ended(&shell.output().unwrap())
+    }
+
     /// Runs a command to its end with a text on its standard input.
     pub(crate) fn stead_with(&self, args: &[&str], input: &str) -> Ended {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();

@@ -1,6 +1,8 @@
 //! The program from outside: what a person and a script see of it, with a daemon of each test's own.
 
 #[cfg(test)]
+mod daemon;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod home;

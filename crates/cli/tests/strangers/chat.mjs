@@ -99,7 +99,7 @@ const answered = new Promise(resolve => (chat.connected = resolve));
 await chat.addToolApprovalResponse({ id: asked.approval.id, approved: true });
 // A second page of the same chat, which knows the messages up to here, comes while the run works.
 await answered;
-const other = new Chat(before, () => writeFileSync(gate, ''));
+const other = new Chat(before, () => writeFileSync(gate, '\n'));
 const resumed = other.resumeStream();
 await finished;
 await resumed;

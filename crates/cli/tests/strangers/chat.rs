@@ -5,11 +5,11 @@ use testkit::{model_server::Plan, reduce::canonical};
 
 use crate::{
     node::Node,
-    reading::{Place, stored, within},
+    reading::{Gate, Place, stored, within},
 };
 
-fn plan(gate: &std::path::Path) -> Plan {
-    let wait = format!("while [ ! -e '{}' ]; do sleep 0.02; done; echo ran", gate.display());
+fn plan(gate: &Gate) -> Plan {
+    let wait = gate.waits("", "ran");
     let bash =
         |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
     let call = |tool: &str, input| json!({"type": "call", "tool": tool, "input": input});
@@ -48,12 +48,12 @@ fn kept(message: &Value) -> String {
 #[test]
 fn stranger_the_sdks_chat_runs_asks_resumes_and_goes_on() {
     let Some(node) = Node::find() else { return };
-    let gates = tempfile::tempdir().unwrap();
-    let gate = gates.path().join("gate");
+    let gate = Gate::new();
     let place = Place::new(plan(&gate));
     let (url, credential) = place.door();
     let url = url.trim_end_matches('/');
-    let told = node.run(include_str!("chat.mjs"), &[url, &credential, gate.to_str().unwrap()]);
+    let told =
+        node.run(include_str!("chat.mjs"), &[url, &credential, gate.path().to_str().unwrap()]);
     let messages = told["messages"].as_array().unwrap();
     let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["user", "assistant", "user", "assistant", "user", "assistant"]);

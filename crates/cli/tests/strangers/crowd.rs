@@ -5,11 +5,11 @@ use serde_json::json;
 use testkit::{model_server::Plan, reduce::Reduced};
 use vocab::limits::READER_BEHIND_BYTES_MAX;
 
-use crate::reading::{Place, Stream, open_gate, start, stored, take, within};
+use crate::reading::{Gate, Place, Stream, start, stored, take, within};
 
 /// Answers that are together much longer than a reader may be behind, and than sockets hold.
-fn plan(gate: &std::path::Path) -> Plan {
-    let wait = format!("while [ ! -e '{}' ]; do sleep 0.02; done", gate.display());
+fn plan(gate: &Gate) -> Plan {
+    let wait = gate.waits("", "");
     let words = "All work and no play. ".repeat(READER_BEHIND_BYTES_MAX / 8 / 22);
     let bash =
         |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
@@ -22,8 +22,7 @@ fn plan(gate: &std::path::Path) -> Plan {
 
 #[test]
 fn stranger_a_reader_that_does_not_read_slows_nobody_and_comes_back() {
-    let gates = tempfile::tempdir().unwrap();
-    let gate = gates.path().join("gate");
+    let gate = Gate::new();
     let place = Place::new(plan(&gate));
     within(async {
         let client = place.client();
@@ -36,7 +35,7 @@ fn stranger_a_reader_that_does_not_read_slows_nobody_and_comes_back() {
         .into_iter()
         .map(|stream| tokio::spawn(stream.finish(Reduced::default())))
         .collect();
-        open_gate(&gate);
+        gate.open();
         // The run ends while the slow one has not read a byte.
         let mut expected = String::new();
         for reader in fast {

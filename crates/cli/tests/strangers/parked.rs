@@ -14,7 +14,7 @@ use vocab::message::{Mode, RunState};
 use crate::{
     dice::Dice,
     positions::{Recording, come_back, plan as long_plan},
-    reading::{DIALECTS, Place, Stream, start, start_in, stored, within},
+    reading::{DIALECTS, Gate, Place, Stream, start, start_in, stored, within},
 };
 
 /// What a person does with the two questions.
@@ -104,8 +104,8 @@ fn stranger_a_reader_of_a_run_that_waits_misses_nothing() {
 
 #[test]
 fn stranger_a_reader_of_a_run_whose_daemon_died_has_what_survived() {
-    let gates = tempfile::tempdir().unwrap();
-    let mut place = Place::new(long_plan(&gates.path().join("gate")));
+    let gate = Gate::new();
+    let mut place = Place::new(long_plan(&gate));
     let mut dice = Dice::new();
     let (mut session, mut bytes) = (String::new(), Vec::new());
     within(async {

@@ -1,7 +1,7 @@
 //! A run that says and does everything, read by many who come and go: whoever reads it, from wherever
 //! and whenever, has the same message in the end.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use api::client::Client;
 use serde_json::json;
@@ -12,28 +12,27 @@ use testkit::{
 
 use crate::{
     dice::Dice,
-    reading::{DIALECTS, Place, Stream, open_gate, reduce, start, stored, take, within},
+    reading::{DIALECTS, Gate, Place, Stream, reduce, start, stored, take, within},
 };
 
 const CUTS: usize = 200;
 const HOPPERS: usize = 12;
 
 /// Turns with words, thinking, several calls at once, failures, and a command that waits for the gate.
-pub(crate) fn plan(gate: &Path) -> Plan {
+pub(crate) fn plan(gate: &Gate) -> Plan {
     let words = "Grüße aus dem Lauf. Ein 🦀 kommt vor, und \"Zitate\"\nüber Zeilen. ".repeat(12);
     let bash =
         |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
     let call = |tool: &str, input| json!({"type": "call", "tool": tool, "input": input});
     let text = |text: &str| json!({"type": "text", "text": text});
     let thinks = json!({"type": "reasoning", "text": words, "signature": "c2lnbmVk"});
-    let wait =
-        format!("echo waiting; while [ ! -e '{}' ]; do sleep 0.02; done; echo on", gate.display());
+    let wait = gate.waits("waiting", "on");
     serde_json::from_value(json!({"piece_chars": 7, "turns": [
         {"blocks": [thinks, text(&words), bash("for i in $(seq 40); do echo \"Zeile $i ü\"; done")]},
         {"blocks": [text("Two at once, both fail."), call("read", json!({"path": "none.txt"})), bash("echo no; exit 3")]},
         {"blocks": [call("write", json!({"path": "a.txt", "content": words})), call("read", json!({"path": "a.txt"}))]},
         {"blocks": [thinks, text("I wait."), bash(&wait), bash("echo beside")]},
-        {"blocks": [text(&words), call("unknown", json!({})), bash("sleep 0.05; echo end")]},
+        {"blocks": [text(&words), call("unknown", json!({})), bash("echo end")]},
         {"blocks": [thinks, text(&words)]},
     ]}))
     .unwrap()
@@ -128,8 +127,7 @@ async fn strange_positions(client: &Client, session: &str, expected: &str) {
 #[test]
 fn stranger_a_reader_that_comes_back_anywhere_has_the_same_message() {
     for dialect in DIALECTS {
-        let gates = tempfile::tempdir().unwrap();
-        let gate = gates.path().join("gate");
+        let gate = Gate::new();
         let mut place = Place::new(plan(&gate));
         let (mut dice, mut kept) = (Dice::new(), None);
         within(async {
@@ -145,7 +143,7 @@ fn stranger_a_reader_that_comes_back_anywhere_has_the_same_message() {
                 let at = known.last_id.clone();
                 back.push((Stream::open(&client, &session, at.as_deref()).await, known));
             }
-            open_gate(&gate);
+            gate.open();
             let back: Vec<_> = back
                 .into_iter()
                 .map(|(stream, known)| tokio::spawn(stream.finish(known)))
@@ -185,8 +183,7 @@ fn stranger_a_reader_that_comes_back_anywhere_has_the_same_message() {
 
 #[test]
 fn stranger_a_hundred_readers_have_the_same_message() {
-    let gates = tempfile::tempdir().unwrap();
-    let gate = gates.path().join("gate");
+    let gate = Gate::new();
     let place = Arc::new(Place::new(plan(&gate)));
     within(async {
         let client = place.client();
@@ -195,7 +192,7 @@ fn stranger_a_hundred_readers_have_the_same_message() {
         for _ in 0..100 {
             streams.push(Stream::open(&client, &session, None).await);
         }
-        open_gate(&gate);
+        gate.open();
         let readers: Vec<_> = streams
             .into_iter()
             .map(|stream| tokio::spawn(stream.finish(Reduced::default())))

@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "reads what the daemon left for its clients")]
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, path::PathBuf, time::Duration};
 
 use api::{
     agent::{RunMessage, RunRequest},
@@ -183,7 +183,29 @@ pub(crate) async fn stored(client: &Client, session: &str) -> String {
     canonical(&json!({"id": last["id"], "role": last["role"], "parts": last["parts"]}))
 }
 
-/// Opens a gate that a command of a run waits for.
-pub(crate) fn open_gate(gate: &Path) {
-    fs::write(gate, "").unwrap();
+/// A gate that one command of a run waits for, without looking again and again: a named pipe.
+pub(crate) struct Gate(tempfile::TempDir);
+
+impl Gate {
+    pub(crate) fn new() -> Self {
+        let gate = Self(tempfile::tempdir().unwrap());
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, gate.path(), kind, mode, 0).unwrap();
+        gate
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.path().join("gate")
+    }
+
+    /// Returns the command that waits, with what it says before and after.
+    pub(crate) fn waits(&self, before: &str, after: &str) -> String {
+        format!("echo {before}; read -r _ < '{}'; echo {after}", self.path().display())
+    }
+
+    /// Opens it, once somebody stands before it.
+    pub(crate) fn open(&self) {
+        fs::write(self.path(), "\n").unwrap();
+    }
 }

@@ -6,7 +6,7 @@ use std::{fs, os::unix::fs::DirBuilderExt as _, path::Path, process::Command};
 
 use testkit::home::finish;
 use vocab::{
-    message::{RunEnd, RunState},
+    message::{Message, RunEnd, RunState},
     outcome::Effect,
 };
 
@@ -48,6 +48,19 @@ async fn a_root_that_vanishes_during_a_run_fails_its_calls_and_not_the_daemon() 
 async fn well(home: &Home) {
     let mut stream = run(&client(home), &request("again", &home.work())).await.unwrap();
     assert_eq!(stream.end().await, Some(RunState::Ended(RunEnd::Finished)));
+}
+
+/// Runs to the end in a directory, sees that the daemon is well after it, and returns what is stored.
+async fn finished_in(home: &Home, root: &Path) -> Vec<Message> {
+    let daemon = home.serve().unwrap();
+    let mut stream = run(&client(home), &request("go", root)).await.unwrap();
+    assert_eq!(stream.end().await, Some(RunState::Ended(RunEnd::Finished)));
+    well(home).await;
+    assert!(daemon.terminate().0.success());
+    let stored = Stored::of(home);
+    let messages = stored.messages(&stream.session).await;
+    stored.close().await;
+    messages
 }
 
 /// Runs an ignored test of this file again in a mount namespace of its own.
@@ -156,14 +169,7 @@ async fn inside_a_read_only_root() {
     fs::write(root.join("a.txt"), "zero\n").unwrap();
     mount(&["--bind", root.to_str().unwrap()], &root);
     mount(&["-o", "remount,bind,ro"], &root);
-    let daemon = home.serve().unwrap();
-    let mut stream = run(&client(&home), &request("go", &root)).await.unwrap();
-    assert_eq!(stream.end().await, Some(RunState::Ended(RunEnd::Finished)));
-    well(&home).await;
-    assert!(daemon.terminate().0.success());
-    let stored = Stored::of(&home);
-    let messages = stored.messages(&stream.session).await;
-    stored.close().await;
+    let messages = finished_in(&home, &root).await;
     for (_, tool, state) in calls(&messages) {
         let outcome = outcome(&state).unwrap();
         match tool.as_str() {
@@ -187,14 +193,7 @@ async fn inside_a_root_without_room() {
     mount(&["-t", "tmpfs", "-o", "size=256k", "none"], &root);
     fs::write(root.join("a.txt"), "one\n").unwrap();
     fill(&root.join("filler"));
-    let daemon = home.serve().unwrap();
-    let mut stream = run(&client(&home), &request("go", &root)).await.unwrap();
-    assert_eq!(stream.end().await, Some(RunState::Ended(RunEnd::Finished)));
-    well(&home).await;
-    assert!(daemon.terminate().0.success());
-    let stored = Stored::of(&home);
-    let messages = stored.messages(&stream.session).await;
-    stored.close().await;
+    let messages = finished_in(&home, &root).await;
     for (_, tool, state) in calls(&messages).into_iter().filter(|(_, tool, _)| tool != "bash") {
         let failure = outcome(&state).unwrap().failure.clone().unwrap();
         assert_eq!(

@@ -79,6 +79,8 @@ fn what_a_dead_daemon_left_does_not_keep_the_next_one_from_starting() {
     assert_eq!(home.run(&["daemon", "status"]).status.code(), Some(5));
     let listed = home.run(&["sessions", "list", "--json"]);
     assert!(listed.status.success(), "{listed:?}");
+    let said = String::from_utf8_lossy(&listed.stderr);
+    assert!(said.contains("the database is being checked"), "{said}");
     assert_ne!(registration(&home).id, old.id);
     // A registration that is cut off is nobody's either.
     assert!(home.run(&["daemon", "stop"]).status.success());

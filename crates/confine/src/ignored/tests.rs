@@ -7,7 +7,8 @@ use std::{fs, process::Command};
 use super::*;
 use crate::{
     Kind, Root, RootOptions,
-    traverse::{Entry, Flow, Traverse},
+    tests::walked,
+    traverse::{Entry, Traverse},
 };
 
 fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -22,23 +23,8 @@ fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 fn files(base: &Path, start: &str) -> Vec<String> {
     let root = Root::open(base, RootOptions::default()).unwrap();
-    let start = root.parse(start).unwrap();
-    let mut found = Vec::new();
-    let visit = |entry: &Entry<'_>| {
-        (entry.kind == Kind::File).then(|| entry.path.to_str().unwrap().to_owned())
-    };
-    Traverse::default()
-        .run(
-            &root,
-            &start,
-            || visit,
-            |path| {
-                found.push(path);
-                Flow::Continue
-            },
-        )
-        .unwrap();
-    found
+    let wanted = |entry: &Entry<'_>| entry.kind == Kind::File;
+    walked(&root, start, &Traverse::default(), wanted).0
 }
 
 #[test]

@@ -10,10 +10,7 @@ use std::{
 use rustix::fs::{RenameFlags, renameat_with};
 
 use super::*;
-use crate::{
-    PublishOptions,
-    traverse::{Entry, Flow, Traverse},
-};
+use crate::PublishOptions;
 
 const SWAPS: usize = 200_000;
 

@@ -9,7 +9,8 @@ use std::{
 };
 
 use super::*;
-use crate::{ConfineError, dir::FileId, sys};
+use crate::{ConfineError, dir::FileId, sys, walk};
+use vocab::limits::{PATH_COMPONENTS_MAX, PATH_RETRIES_MAX};
 
 const NAMES: [&str; 13] = [
     "d",
@@ -199,6 +200,42 @@ fn too_many_links_are_refused() {
     }
     assert_eq!(scene.read("l40").as_deref(), Ok("end"));
     assert_eq!(scene.read("l41"), Err("too_many_links"));
+}
+
+#[test]
+fn links_lead_no_deeper_than_a_path_may() {
+    let scene = Scene::new();
+    let down = |count: usize| vec!["d"; count].join("/");
+    // The system takes paths of 4096 bytes, and so the tree can be built plainly.
+    scene.write(&format!("{}/f", down(PATH_COMPONENTS_MAX)), "deepest");
+    fs::create_dir(scene.inside(&down(PATH_COMPONENTS_MAX + 1))).unwrap();
+    symlink(down(200), scene.inside("l")).unwrap();
+    symlink(down(57), scene.inside(&format!("{}/m", down(200)))).unwrap();
+    symlink("d/..", scene.inside(&format!("{}/up", down(200)))).unwrap();
+    let deepest = format!("l/{}", down(PATH_COMPONENTS_MAX - 200));
+    assert_eq!(scene.read(&format!("{deepest}/f")).as_deref(), Ok("deepest"));
+    // What is left again on the way does not count.
+    assert_eq!(scene.read("l/up/up/up/f"), Err("not_found"));
+    let code = |path: &str| scene.root.open_dir(&scene.path(path)).map_err(|error| error.code());
+    code(&deepest).unwrap();
+    assert_eq!(code(&format!("{deepest}/d")).unwrap_err(), "path_too_long");
+    assert_eq!(code("l/m").unwrap_err(), "path_too_long");
+    let made = scene.root.create_dirs(&scene.path(&format!("{deepest}/new"))).unwrap_err();
+    assert_eq!(made.code(), "path_too_long");
+    assert!(!scene.inside(&format!("{}/new", down(PATH_COMPONENTS_MAX))).exists());
+}
+
+#[test]
+fn a_tree_that_keeps_changing_is_given_up() {
+    let scene = Scene::new();
+    scene.write("f", "");
+    let path = scene.path("f");
+    let mut walks = 0;
+    let error = walk::with(&scene.root, &path, walk::Last::Follow, |_| {
+        walks += 1;
+        Err::<(), _>(crate::Reason::Busy)
+    });
+    assert_eq!((error.unwrap_err().code(), walks), ("busy", PATH_RETRIES_MAX));
 }
 
 #[test]

@@ -4,9 +4,12 @@
 //! delivers; whatever it needs next and nobody has begun, it does itself. So it never waits for work
 //! that waits for it, and the others may be held back when too much is finished ahead of time.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Condvar, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 
-use vocab::limits::TRAVERSE_RESULTS_MAX;
+use vocab::limits::{TRAVERSE_AHEAD_BYTES_MAX, TRAVERSE_RESULTS_MAX};
 
 use super::Flow;
 
@@ -57,8 +60,10 @@ struct Queue<T, W> {
     finished: bool,
 }
 
-struct Pool<T, W> {
+struct Pool<'a, T, W> {
     queue: Mutex<Queue<T, W>>,
+    /// What those results hold, in bytes, as visitors and the receiver count it.
+    held: &'a AtomicUsize,
     /// There is more to do, or less finished ahead.
     work: Condvar,
     /// Something is done.
@@ -67,7 +72,7 @@ struct Pool<T, W> {
 
 /// Marks a node as done also when its work panics, so that nobody waits for it.
 struct Finish<'a, T, W> {
-    pool: &'a Pool<T, W>,
+    pool: &'a Pool<'a, T, W>,
     node: &'a Node<T, W>,
     slots: Vec<Slot<T, W>>,
 }
@@ -95,7 +100,13 @@ impl<T, W> Drop for Finish<'_, T, W> {
     }
 }
 
-impl<T, W> Pool<T, W> {
+impl<T, W> Pool<'_, T, W> {
+    /// Tells whether so much is finished ahead of its turn that only the next results count.
+    fn is_full(&self, queue: &Queue<T, W>) -> bool {
+        TRAVERSE_RESULTS_MAX <= queue.ahead
+            || TRAVERSE_AHEAD_BYTES_MAX <= self.held.load(Ordering::Relaxed)
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue<T, W>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -110,7 +121,7 @@ impl<T, W> Pool<T, W> {
     fn help(&self, mut act: impl FnMut(W) -> Vec<Slot<T, W>>) {
         let mut queue = self.queue();
         while !queue.finished {
-            if queue.ahead < TRAVERSE_RESULTS_MAX
+            if !self.is_full(&queue)
                 && let Some(node) = queue.stack.pop()
             {
                 drop(queue);
@@ -134,7 +145,7 @@ impl<T, W> Pool<T, W> {
             if let State::Done(slots) = &mut *node.state() {
                 return std::mem::take(slots);
             }
-            if queue.ahead < TRAVERSE_RESULTS_MAX
+            if !self.is_full(&queue)
                 && let Some(other) = queue.stack.pop()
             {
                 drop(queue);
@@ -146,18 +157,26 @@ impl<T, W> Pool<T, W> {
         }
     }
 
-    fn delivered(&self, count: usize) {
-        let mut queue = self.queue();
-        let held = queue.ahead >= TRAVERSE_RESULTS_MAX;
-        queue.ahead = queue.ahead.saturating_sub(count);
-        if held {
+    /// Hands one result to the receiver, and wakes those who were held back for it.
+    fn deliver(&self, give: impl FnOnce() -> Flow) -> Flow {
+        let was_full = {
+            let mut queue = self.queue();
+            let was_full = self.is_full(&queue);
+            queue.ahead = queue.ahead.saturating_sub(1);
+            was_full
+        };
+        let flow = give();
+        if was_full {
+            // Under the lock, so that nobody is between looking and waiting.
+            let _queue = self.queue();
             self.work.notify_all();
         }
+        flow
     }
 }
 
 /// Ends the helpers, also when the delivery panics.
-struct Finished<'a, T, W>(&'a Pool<T, W>);
+struct Finished<'a, T, W>(&'a Pool<'a, T, W>);
 
 impl<T, W> Drop for Finished<'_, T, W> {
     fn drop(&mut self) {
@@ -169,13 +188,13 @@ impl<T, W> Drop for Finished<'_, T, W> {
 /// Does `work` and all that comes of it, and delivers the results in order.
 pub(super) fn drive<T: Send, W: Send, V>(
     work: W,
-    threads: usize,
+    (threads, held): (usize, &AtomicUsize),
     (visitor, act): (&(impl Fn() -> V + Sync), &(impl Fn(&mut V, W) -> Vec<Slot<T, W>> + Sync)),
     mut deliver: impl FnMut(T) -> Flow,
     stop: impl Fn(),
 ) {
     let queue = Mutex::new(Queue { stack: Vec::new(), ahead: 0, finished: false });
-    let pool = &Pool { queue, work: Condvar::new(), done: Condvar::new() };
+    let pool = &Pool { queue, held, work: Condvar::new(), done: Condvar::new() };
     std::thread::scope(|scope| {
         let _finished = Finished(pool);
         for _ in 1..threads {
@@ -194,8 +213,7 @@ pub(super) fn drive<T: Send, W: Send, V>(
             match slots.next() {
                 None => drop(open.pop()),
                 Some(Slot::Ready(result)) => {
-                    pool.delivered(1);
-                    if deliver(result) == Flow::Stop {
+                    if pool.deliver(|| deliver(result)) == Flow::Stop {
                         stop();
                         return;
                     }
@@ -208,3 +226,6 @@ pub(super) fn drive<T: Send, W: Send, V>(
         }
     });
 }
+
+#[cfg(test)]
+mod tests;

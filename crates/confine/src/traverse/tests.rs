@@ -4,28 +4,14 @@
 
 use std::{fs, os::unix::fs::symlink, path::PathBuf, sync::Barrier};
 
-use vocab::limits::TRAVERSE_RESULTS_MAX;
+use vocab::limits::{TRAVERSE_AHEAD_BYTES_MAX, TRAVERSE_RESULTS_MAX};
 
 use super::*;
-use crate::RootOptions;
+use crate::{RootOptions, tests::walked};
 
 fn paths(base: &Path, options: &Traverse) -> (Vec<String>, Report) {
     let root = Root::open(base, RootOptions::default()).unwrap();
-    let start = root.parse(".").unwrap();
-    let mut found = Vec::new();
-    let visit = |entry: &Entry<'_>| Some(entry.path.to_str().unwrap().to_owned());
-    let report = options
-        .run(
-            &root,
-            &start,
-            || visit,
-            |path| {
-                found.push(path);
-                Flow::Continue
-            },
-        )
-        .unwrap();
-    (found, report)
+    walked(&root, ".", options, |_| true)
 }
 
 fn files(base: &Path, count: usize) {
@@ -67,6 +53,56 @@ fn order_does_not_depend_on_threads() {
     assert_eq!(one.len(), report.visited);
     for threads in [2, 3, TRAVERSE_WORKERS_MAX, 1_000] {
         assert_eq!(with(threads).0, one, "{threads}");
+    }
+}
+
+#[test]
+fn results_held_ahead_are_bounded_in_bytes() {
+    const HELD: usize = TRAVERSE_AHEAD_BYTES_MAX / 8;
+    let base = tempfile::tempdir().unwrap();
+    for dir in 0..8 {
+        let dir = base.path().join(format!("d{dir}"));
+        fs::create_dir(&dir).unwrap();
+        files(&dir, 50);
+    }
+    let (plain, _) = paths(base.path(), &Traverse::default());
+    let root = Root::open(base.path(), RootOptions::default()).unwrap();
+    let start = root.parse(".").unwrap();
+    for threads in [1, 4] {
+        let options = Traverse { threads: Some(threads), ..Traverse::default() };
+        let (most, mut found) = (AtomicUsize::new(0), Vec::new());
+        let visit = |entry: &Entry<'_>| {
+            let held = options.held.fetch_add(HELD, Ordering::Relaxed) + HELD;
+            most.fetch_max(held, Ordering::Relaxed);
+            Some(entry.path.to_str().unwrap().to_owned())
+        };
+        let deliver = |path| {
+            options.held.fetch_sub(HELD, Ordering::Relaxed);
+            found.push(path);
+            Flow::Continue
+        };
+        options.run(&root, &start, || visit, deliver).unwrap();
+        assert_eq!(found, plain);
+        // Each thread may be at one result more; without the bound all of them would be held.
+        let most = most.into_inner();
+        assert!(most <= TRAVERSE_AHEAD_BYTES_MAX + threads * HELD, "{most}");
+    }
+}
+
+#[test]
+fn a_walk_has_no_more_threads_than_a_disk_bears() {
+    let base = tempfile::tempdir().unwrap();
+    let root = Root::open(base.path(), RootOptions::default()).unwrap();
+    let start = root.parse(".").unwrap();
+    for (threads, wanted) in [(0, 1), (3, 3), (TRAVERSE_WORKERS_MAX + 1, TRAVERSE_WORKERS_MAX)] {
+        let visitors = AtomicUsize::new(0);
+        let visitor = || {
+            visitors.fetch_add(1, Ordering::Relaxed);
+            |_: &Entry<'_>| None::<()>
+        };
+        let options = Traverse { threads: Some(threads), ..Traverse::default() };
+        options.run(&root, &start, visitor, |()| Flow::Continue).unwrap();
+        assert_eq!(visitors.into_inner(), wanted, "{threads}");
     }
 }
 

@@ -49,6 +49,10 @@ impl OwnedWorkspace for Owner {
         self.workspace.clone()
     }
 
+    fn is_busy(&self) -> bool {
+        self.path.ends_with("busy")
+    }
+
     fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             self.closed.0.lock().unwrap_or_else(PoisonError::into_inner).push(self.path.clone());
@@ -78,6 +82,18 @@ async fn idle_workspaces_make_room_for_new_ones() {
 
     workspaces.close().await;
     assert_eq!(places.closed().len(), WORKSPACES_OPEN_MAX + 1);
+}
+
+#[tokio::test]
+async fn a_place_where_something_was_left_running_is_not_idle() {
+    let places = InMemory::default();
+    let workspaces = Workspaces::new(Arc::new(places.clone()));
+    for idx in 0..WORKSPACES_OPEN_MAX {
+        workspaces.at(&PathBuf::from(format!("/{idx}/busy"))).await.unwrap();
+    }
+    let refused = workspaces.at(Path::new("/one more")).await.err().unwrap();
+    assert_eq!(refused.code, "too_many_workspaces");
+    assert_eq!(places.closed(), Vec::<PathBuf>::new());
 }
 
 #[tokio::test]

@@ -66,6 +66,28 @@ fn what_stands_deeper_is_named_by_its_whole_path() {
 }
 
 #[test]
+fn texts_of_a_body_are_bounded_by_their_kind() {
+    let refused = |kind: Text, text: &str| {
+        let refused = texts([("a.b", kind, Some(text))]).err()?;
+        Some((refused.problem().code.clone(), refused.problem().field.clone().unwrap()))
+    };
+    let wrong = Some(("invalid_field".to_owned(), "a.b".to_owned()));
+    for (kind, bytes_max) in [
+        (Text::Name, limits::REQUEST_NAME_BYTES_MAX),
+        (Text::Path, limits::REQUEST_PATH_BYTES_MAX),
+        (Text::Title, limits::REQUEST_TITLE_BYTES_MAX),
+        (Text::Reason, limits::ANSWER_REASON_BYTES_MAX),
+        (Text::Key, limits::IDEMPOTENCY_KEY_BYTES_MAX),
+    ] {
+        assert_eq!(refused(kind, &"x".repeat(bytes_max)), None, "{kind:?}");
+        assert_eq!(refused(kind, &"x".repeat(bytes_max + 1)), wrong, "{kind:?}");
+        assert_eq!(refused(kind, "a\0b"), wrong, "{kind:?}");
+        assert_eq!(refused(kind, "").is_some(), kind == Text::Key, "{kind:?}");
+        assert!(texts([("a.b", kind, None)]).is_ok());
+    }
+}
+
+#[test]
 fn nesting_is_bounded() {
     let depth = limits::JSON_DEPTH_MAX;
     let nested = |depth: usize| format!("{}1{}", r#"{"a":"#.repeat(depth), "}".repeat(depth));

@@ -2,7 +2,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "makes files and processes to test against")]
 
-use std::pin::Pin;
+use std::{
+    pin::Pin,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, future::pending, stream};
@@ -24,6 +27,21 @@ fn bounded(change: impl FnOnce(&mut Bounds)) -> Plan {
     let mut plan = Plan::default();
     change(&mut plan.bounds);
     plan
+}
+
+/// What other tests shrink to be met in a moment is what the table says where nobody shrinks it.
+#[test]
+fn the_usual_bounds_are_those_of_the_table() {
+    let Bounds { connections, refused, head_read, stall, linger } = Bounds::default();
+    for (time, row) in [
+        (head_read, limits::HEAD_READ_MS_MAX),
+        (stall, limits::STREAM_STALL_MS_MAX),
+        (linger, limits::LINGER_MS_MAX),
+    ] {
+        assert_eq!(time, Duration::from_millis(row));
+    }
+    assert_eq!(connections, limits::CONNECTIONS_MAX);
+    assert_eq!(refused, limits::CONNECTIONS_REFUSED_MAX);
 }
 
 #[tokio::test]
@@ -214,6 +232,61 @@ async fn a_client_that_does_not_read_is_cut_and_slows_nobody() {
     alive.closed().await;
     drop((deaf, other));
 }
+
+/// Counts what the source of a stream gave while nobody read: no more than the backlog, and what the
+/// kernel and the last frames hold besides.
+#[tokio::test]
+async fn a_source_waits_for_a_client_that_does_not_read() {
+    const FRAME_BYTES: usize = 4 * 1024;
+    static GIVEN: AtomicUsize = AtomicUsize::new(0);
+    let alive = Arc::new(watch::Sender::new(()));
+    let mut plan = bounded(|b| b.stall = Duration::from_millis(300));
+    plan.handler = streaming(alive.clone(), || {
+        let frame = Bytes::from("x".repeat(FRAME_BYTES));
+        let count = move || {
+            GIVEN.fetch_add(FRAME_BYTES, Ordering::Relaxed);
+            Ok(frame.clone())
+        };
+        stream::repeat_with(count).boxed()
+    });
+    let house = House::open(plan).await;
+    let mut deaf = house.unix().await;
+    let held_by_kernel = rustix::net::sockopt::socket_send_buffer_size(&deaf).unwrap();
+    deaf.write_all(request("GET /events", "", "").as_bytes()).await.unwrap();
+    deaf.read_exact(&mut [0]).await.unwrap();
+    alive.closed().await;
+    let given = GIVEN.load(Ordering::Relaxed);
+    let most = 2 * limits::STREAM_BACKLOG_BYTES_MAX + held_by_kernel;
+    assert!(given <= most, "{given} bytes were taken from the source, of at most {most}");
+}
+
+#[tokio::test]
+async fn a_refused_client_is_read_only_so_far() {
+    let house = House::open(bounded(|b| b.linger = Duration::from_secs(3_600))).await;
+    let head = format!(
+        "POST /agent/abort HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        crate::testing::CREDENTIAL,
+        usize::MAX / 4,
+    );
+    for over_tcp in [true, false] {
+        let mut stream: Box<dyn Connection> = match over_tcp {
+            true => Box::new(house.tcp().await),
+            false => Box::new(house.unix().await),
+        };
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let (chunk, mut sent) = (vec![b' '; 1 << 20], 0);
+        while let Ok(bytes) = stream.write(&chunk).await {
+            sent += bytes;
+        }
+        // What the kernel holds on the way comes on top.
+        let most = limits::LINGER_BYTES_MAX + (16 << 20);
+        assert!((limits::LINGER_BYTES_MAX..most).contains(&sent), "{sent}");
+    }
+}
+
+trait Connection: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send {}
+impl<T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send> Connection for T {}
 
 #[tokio::test]
 async fn a_drain_lets_work_end_and_cuts_the_rest() {

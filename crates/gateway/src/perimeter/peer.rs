@@ -13,6 +13,7 @@
 use std::fs;
 
 use daemon::caller::CallerKind;
+use stdx::proc_id::Stat;
 use tokio::net::UnixStream;
 use vocab::{
     ids::{RUN_MARKER, RunId},
@@ -95,7 +96,7 @@ fn variable<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
 /// A parent is older than its child. Where one is younger, its pid was given away between two
 /// looks, so that the walk would go on in a stranger's family.
 fn descends(pid: u32, ancestor: u32) -> Option<bool> {
-    let mut child = Look::at(pid)?;
+    let mut child = Stat::of(pid)?;
     for _ in 0..limits::ANCESTORS_MAX {
         if child.parent == ancestor {
             return Some(true);
@@ -103,7 +104,7 @@ fn descends(pid: u32, ancestor: u32) -> Option<bool> {
         if child.parent <= 1 {
             return Some(false);
         }
-        let parent = Look::at(child.parent)?;
+        let parent = Stat::of(child.parent)?;
         if parent.started > child.started {
             return None;
         }
@@ -112,19 +113,5 @@ fn descends(pid: u32, ancestor: u32) -> Option<bool> {
     None
 }
 
-/// One look at a process.
-struct Look {
-    parent: u32,
-    started: u64,
-}
-
-impl Look {
-    fn at(pid: u32) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The command's name stands in parentheses and may hold spaces and parentheses itself.
-        let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
-        let parent = fields.nth(1)?.parse().ok()?;
-        let started = fields.nth(17)?.parse().ok()?;
-        Some(Self { parent, started })
-    }
-}
+#[cfg(test)]
+mod tests;

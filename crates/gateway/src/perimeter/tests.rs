@@ -202,6 +202,46 @@ async fn the_carrier_and_the_origin_make_the_caller() {
     assert_eq!((answer.status, answer.code().as_str()), (403, "foreign_origin"));
 }
 
+#[test]
+fn no_header_lifts_what_the_kernel_told() {
+    let pages = vec![AllowedPage::parse("http://app.example").unwrap()];
+    let perimeter = Perimeter::new(&Secret::new(CREDENTIAL.into()), pages);
+    let run = vocab::ids::RunId::generate();
+    let page = CallerKind::Page("http://app.example".into());
+    let check = |told: &CallerKind, headers: &[(&str, &str)], wanted: &CallerKind| {
+        let mut request = hyper::Request::builder().uri("/agent/answer").header("host", "x");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (head, ()) = request.body(()).unwrap().into_parts();
+        let caller = perimeter.admit(&head, &Peer::Socket(told.clone())).unwrap();
+        assert_eq!((caller.kind(), caller.carrier()), (wanted, Carrier::Socket), "{headers:?}");
+    };
+    let bearer = format!("Bearer {CREDENTIAL}");
+    let origin = ("origin", "http://app.example");
+    let referer = ("referer", "http://app.example/x");
+    let browser = ("sec-fetch-site", "same-site");
+    let credential = ("authorization", bearer.as_str());
+    let claims: [&[(&str, &str)]; 6] = [
+        &[],
+        &[origin],
+        &[origin, referer],
+        &[browser, referer],
+        &[credential],
+        &[credential, origin, referer, browser],
+    ];
+    for agent in [CallerKind::Agent(None), CallerKind::Agent(Some(run))] {
+        for headers in claims {
+            check(&agent, headers, &agent);
+        }
+    }
+    // A person's program that speaks for a page may do what the page may.
+    check(&CallerKind::Person, &[], &CallerKind::Person);
+    check(&CallerKind::Person, &[credential], &CallerKind::Person);
+    check(&CallerKind::Person, &[origin], &page);
+    check(&CallerKind::Person, &[browser, referer], &page);
+}
+
 #[tokio::test]
 async fn a_page_is_no_person() {
     let house = House::open(Plan::default()).await;

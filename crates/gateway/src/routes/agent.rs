@@ -26,7 +26,7 @@ use vocab::{
 };
 
 use crate::{
-    decode,
+    decode::{self, Text},
     mount::{Ask, Reply},
     refuse::Refused,
     routes::{Services, content, session_of},
@@ -64,6 +64,7 @@ pub(super) async fn stream(services: &Services, ask: &Ask) -> Result<Reply, Refu
 /// `POST /agent/abort`
 pub(super) async fn abort(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let request: AbortRequest = ask.json()?;
+    decode::texts([("session_id", Text::Name, Some(request.session_id.as_str()))])?;
     let session = session_of(services, &ask.caller, &request.session_id).await?;
     services.sessions.abort(&ask.caller, &session).await?;
     Reply::json(&Done { ok: true })
@@ -72,6 +73,11 @@ pub(super) async fn abort(services: &Services, ask: &Ask) -> Result<Reply, Refus
 /// `POST /agent/answer`
 pub(super) async fn answer(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let request: AnswerRequest = ask.json()?;
+    decode::texts([
+        ("session_id", Text::Name, Some(request.session_id.as_str())),
+        ("block_id", Text::Name, Some(request.block_id.as_str())),
+        ("reason", Text::Reason, request.reason.as_deref()),
+    ])?;
     let session = session_of(services, &ask.caller, &request.session_id).await?;
     let block: BlockId = request
         .block_id
@@ -138,13 +144,13 @@ fn encode(run: &RunId, content: &Content) -> Bytes {
 fn run_of(body: &[u8]) -> Result<(RunRequest<()>, Vec<Part>), Refused> {
     let read: RunRequest<History<'_>> = decode::json(body)?;
     let parts = content::of_run(&read.messages)?;
-    decode::plain(&[
-        ("session_id", &read.session_id),
-        ("model_id", &read.model_id),
-        ("provider_id", &read.provider_id),
-        ("workspace_id", &read.workspace_id),
-        ("cwd", &read.cwd),
-        ("idempotency_key", &read.idempotency_key),
+    decode::texts([
+        ("session_id", Text::Name, read.session_id.as_deref()),
+        ("model_id", Text::Name, read.model_id.as_deref()),
+        ("provider_id", Text::Name, read.provider_id.as_deref()),
+        ("workspace_id", Text::Name, read.workspace_id.as_deref()),
+        ("cwd", Text::Path, read.cwd.as_deref()),
+        ("idempotency_key", Text::Key, read.idempotency_key.as_deref()),
     ])?;
     let request = RunRequest {
         messages: (),

@@ -13,7 +13,10 @@ use vocab::{
     message::{Answer, Part, Role},
 };
 
-use crate::{decode, refuse::Refused};
+use crate::{
+    decode::{self, Text},
+    refuse::Refused,
+};
 
 /// Returns what the last message of a run's request says. The others are only looked at.
 pub(super) fn of_run(history: &History<'_>) -> Result<Vec<Part>, Refused> {
@@ -75,7 +78,7 @@ fn part_of(part: LastPart, field: &str) -> Result<Part, Refused> {
         PartKind::File => {
             let media_type = media_type.ok_or_else(|| missing("mediaType"))?;
             let url = url.ok_or_else(|| missing("url"))?;
-            file(Some(media_type), &url, &format!("{field}.url"))
+            file(Some(media_type), &url, field)
         }
     }
 }
@@ -114,14 +117,12 @@ pub(super) fn of_chat(body: &[u8]) -> Result<Chat, Refused> {
             return Err(Refused::new("invalid_field", text).at("trigger"));
         }
     }
-    if request.id.contains('\0') {
-        return Err(Refused::new("invalid_field", "id holds a NUL character").at("id"));
-    }
+    decode::texts([("id", Text::Name, Some(request.id.as_str()))])?;
     let (field, raw) = last(&request.messages)?;
     let message: ChatMessage<'_> = decode::object(raw, &field)?;
     let last = match message.role.as_str() {
         "user" => Last::Says(says(&message, &field)?),
-        "assistant" => Last::Answers(message.parts.0.iter().filter_map(answer_of).collect()),
+        "assistant" => Last::Answers(answers(&message, &field)?),
         _ => {
             let text = "the last message must be a user's";
             return Err(Refused::new("invalid_field", text).at("messages"));
@@ -141,17 +142,26 @@ fn says(message: &ChatMessage<'_>, field: &str) -> Result<Vec<Part>, Refused> {
                 parts.push(Part::Text { text, done: true });
             }
             Some("file") => {
-                let field = format!("{field}.parts[{idx}].url");
-                parts.push(file(
-                    word(part.media_type),
-                    &word(part.url).unwrap_or_default(),
-                    &field,
-                )?);
+                let field = format!("{field}.parts[{idx}]");
+                let url = word(part.url).unwrap_or_default();
+                parts.push(file(word(part.media_type), &url, &field)?);
             }
             _ => {}
         }
     }
     Ok(parts)
+}
+
+/// Returns the answers that a message of a chat carries.
+fn answers(message: &ChatMessage<'_>, field: &str) -> Result<Vec<(BlockId, Answer)>, Refused> {
+    let mut all = Vec::new();
+    for (idx, part) in message.parts.0.iter().enumerate() {
+        let Some((block, answer)) = answer_of(part) else { continue };
+        let field = format!("{field}.parts[{idx}].approval.reason");
+        decode::texts([(field.as_str(), Text::Reason, answer.reason.as_deref())])?;
+        all.push((block, answer));
+    }
+    Ok(all)
 }
 
 /// Reads the answer that a tool part carries.
@@ -164,15 +174,17 @@ fn answer_of(part: &ChatPart<'_>) -> Option<(BlockId, Answer)> {
     Some((block, Answer { approved: approval.approved, reason: word(approval.reason) }))
 }
 
-/// Reads a `data:` URL. Nothing is fetched on a caller's behalf.
+/// Reads the `data:` URL of the part at `field`. Nothing is fetched on a caller's behalf.
 fn file(media_type: Option<String>, url: &str, field: &str) -> Result<Part, Refused> {
     let wrong = || {
         let text = "a file is a data: URL in base64; nothing is fetched from elsewhere";
-        Refused::new("invalid_field", text).at(field)
+        Refused::new("invalid_field", text).at(format!("{field}.url"))
     };
     let rest = url.strip_prefix("data:").ok_or_else(wrong)?;
     let (told, data) = rest.split_once(";base64,").ok_or_else(wrong)?;
     let media_type = media_type.unwrap_or_else(|| told.to_owned());
+    let named = format!("{field}.mediaType");
+    decode::texts([(named.as_str(), Text::Name, Some(media_type.as_str()))])?;
     if is_base64(data) && media_type.contains('/') {
         Ok(Part::File { media_type, data: data.to_owned() })
     } else {

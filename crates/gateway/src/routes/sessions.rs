@@ -13,7 +13,7 @@ use stdx::clock::Timestamp;
 use vocab::{limits, message::ModelRef};
 
 use crate::{
-    decode::{self, Query},
+    decode::{self, Query, Text},
     mount::{Ask, Reply},
     refuse::Refused,
     routes::{Services, session_of},
@@ -44,11 +44,12 @@ pub(super) async fn list(services: &Services, ask: &Ask) -> Result<Reply, Refuse
 /// `POST /sessions`
 pub(super) async fn create(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let request: CreateSession = ask.json()?;
-    decode::plain(&[
-        ("title", &request.title),
-        ("workspace_id", &request.workspace_id),
-        ("cwd", &request.cwd),
-        ("model", &request.model),
+    decode::texts([
+        ("title", Text::Title, request.title.as_deref()),
+        ("workspace_id", Text::Name, request.workspace_id.as_deref()),
+        ("cwd", Text::Path, request.cwd.as_deref()),
+        ("model", Text::Name, request.model.as_deref()),
+        ("idempotency_key", Text::Key, request.idempotency_key.as_deref()),
     ])?;
     let wrong = || Refused::new("invalid_field", "a model is written provider/model").at("model");
     let model = request.model.as_deref().map(|text| ModelRef::parse(text).ok_or_else(wrong));
@@ -58,6 +59,7 @@ pub(super) async fn create(services: &Services, ask: &Ask) -> Result<Reply, Refu
         cwd: request.cwd,
         model: model.transpose()?,
         mode: request.mode.unwrap_or_default(),
+        idempotency_key: request.idempotency_key,
     };
     Reply::json(&row(services.sessions.create(&ask.caller, create).await?))
 }

@@ -18,6 +18,7 @@ use vocab::message::Role;
 use super::*;
 
 mod approvals;
+mod bounds;
 mod chats;
 mod facts;
 mod plain;

@@ -2,7 +2,7 @@
 //!
 //! Unknown events and block types pass without a trace, as the vendor adds new ones.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use serde_json::Value;
 use vocab::{
@@ -15,6 +15,7 @@ use crate::{
     delta::{Delta, ProviderFailure},
     exchange::{self, Decode},
     refusal::{self, Told},
+    speaker::Speaker,
 };
 
 /// What is known between two events.
@@ -26,14 +27,14 @@ pub(crate) struct Decoder {
     usage: Usage,
     stop: Option<String>,
     ended: bool,
-    provider: String,
+    speaker: Arc<Speaker>,
 }
 
 impl Decoder {
     /// Returns a decoder for a provider's answer.
-    pub(crate) fn new(provider: &str) -> Self {
+    pub(crate) fn new(speaker: Arc<Speaker>) -> Self {
         Self {
-            provider: provider.to_owned(),
+            speaker,
             blocks: Blocks::explicit(),
             keys: HashMap::new(),
             usage: Usage::default(),
@@ -77,7 +78,7 @@ impl Decode for Decoder {
             }
             "error" => {
                 let body = event.to_string();
-                let told = Told { body: &body, provider: &self.provider, ..Told::default() };
+                let told = Told::inside(&self.speaker, &body);
                 out.push(Delta::Failed(refusal::classify(&told)));
             }
             _ => {}
@@ -86,8 +87,8 @@ impl Decode for Decoder {
 
     fn whole(&mut self, answer: &Value, out: &mut Vec<Delta>) {
         let Some(content) = answer["content"].as_array() else {
-            let message =
-                format!("the answer holds no content: {}", refusal::excerpt(&answer.to_string()));
+            let said = self.speaker.excerpt(&answer.to_string());
+            let message = format!("the answer holds no content: {said}");
             out.push(Delta::Failed(ProviderFailure::fatal(
                 "bad_answer",
                 Effect::Indeterminate,
@@ -122,11 +123,11 @@ impl Decode for Decoder {
             )),
             Some("tool_use") if self.blocks.calls() == 0 => {
                 let why = "ends with calls and holds none";
-                Delta::Failed(exchange::empty(&self.provider, why))
+                Delta::Failed(exchange::empty(&self.speaker.provider, why))
             }
             None if !self.blocks.hold_anything() => {
                 let why = "ended without a word and without a reason";
-                Delta::Failed(exchange::empty(&self.provider, why))
+                Delta::Failed(exchange::empty(&self.speaker.provider, why))
             }
             // `end_turn`, `stop_sequence`, `pause_turn`, `tool_use` and what may come; the calls decide.
             _ => Delta::Done(usual),

@@ -9,6 +9,7 @@ use vocab::{
 
 use super::*;
 use crate::{
+    delta::Delta,
     exchange::Decode as _,
     goldens::{self, assistant, call, prompt, user},
     prompt::{AssistantPart, PromptMessage},
@@ -21,7 +22,7 @@ fn sent(prompt: &Prompt, setup: &Setup) -> Value {
 }
 
 fn check(events: &[Value], expected: &str) {
-    goldens::check(|| Box::new(Decoder::new("acme")), events, false, expected);
+    goldens::check(|| Box::new(Decoder::new(goldens::acme())), events, false, expected);
 }
 
 fn start(index: u64, block: Value) -> Value {
@@ -157,7 +158,7 @@ fn ends_are_mapped_and_a_missing_end_is_none() {
         check(&ending(reason), expected);
     }
     let mut out = Vec::new();
-    let mut decoder = Decoder::new("acme");
+    let mut decoder = Decoder::new(goldens::acme());
     decoder.event(&ending("end_turn")[0], &mut out);
     out.clear();
     decoder.end(&mut out);
@@ -200,13 +201,13 @@ fn whole_answers_are_read_like_streams() {
             { "type": "tool_use", "id": "b", "name": "ls", "input": {} } ],
         "usage": { "input_tokens": 3, "output_tokens": 2 },
     });
-    Decoder::new("acme").whole(&answer, &mut out);
+    Decoder::new(goldens::acme()).whole(&answer, &mut out);
     assert_eq!(
         goldens::told(&out),
         r#"usage 3/2/0/0/0 (hm)^sig "I look." <a bash {"x":1}> <b ls {}> ToolUse"#
     );
     let mut out = Vec::new();
-    Decoder::new("acme").whole(&json!({ "hello": 1 }), &mut out);
+    Decoder::new(goldens::acme()).whole(&json!({ "hello": 1 }), &mut out);
     assert_eq!(goldens::told(&out), "!bad_answer");
 }
 
@@ -252,7 +253,7 @@ proptest! {
         events in proptest::collection::vec(any_event(), 0..30),
     ) {
         let events: Vec<Value> = events.into_iter().chain(ending("end_turn")).collect();
-        let deltas = goldens::decode(&mut Decoder::new("acme"), &events, false);
+        let deltas = goldens::decode(&mut Decoder::new(goldens::acme()), &events, false);
         goldens::told(&deltas);
         prop_assert!(matches!(deltas.last(), Some(Delta::Done(_))));
     }

@@ -27,6 +27,26 @@ fn arguments_are_parsed_repaired_once_or_kept_as_text() {
     }
 }
 
+#[test]
+fn arguments_that_grow_are_known_as_whole_and_read_once() {
+    let check = |raw: &str, expected: &[usize]| {
+        let mut growing = Growing::default();
+        let ends = (0..=raw.len()).filter(|at| raw.is_char_boundary(*at));
+        let whole: Vec<usize> = ends.filter(|at| growing.is_object(&raw[..*at])).collect();
+        assert_eq!(whole, expected, "{raw}");
+        assert!(growing.read <= raw.len());
+    };
+    check(r#"{"a":1}"#, &[7]);
+    check(r#" {"a":{"}\"":"ä{"}} "#, &[20, 21]);
+    check(r#"{}{"a":1}"#, &[2]);
+    check(r#"{"a":1}  x}"#, &[7, 8, 9]);
+    check(r#"{"a":1,}{"a":1}"#, &[]);
+    check(r#""{\"a\":1}""#, &[]);
+    check(r#"[{}]"#, &[]);
+    check("ls }", &[]);
+    check("", &[]);
+}
+
 proptest! {
     #[test]
     fn whole_objects_come_back_as_they_were(text in ".{0,40}", number in any::<i64>()) {

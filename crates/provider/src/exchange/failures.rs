@@ -14,7 +14,7 @@ use super::Peer;
 use crate::{
     client,
     delta::{ProviderFailure, Retry},
-    refusal::excerpt,
+    speaker::Speaker,
     sse::TooLarge,
 };
 
@@ -59,8 +59,9 @@ pub(crate) fn empty(provider: &str, why: &str) -> ProviderFailure {
     ProviderFailure { failure, retry: Retry::Never }
 }
 
-pub(super) fn garbled(provider: &str, text: &str) -> ProviderFailure {
-    let message = format!("{provider} answered something else than its API: {}", excerpt(text));
+pub(super) fn garbled(speaker: &Speaker, text: &str) -> ProviderFailure {
+    let (provider, said) = (&speaker.provider, speaker.excerpt(text));
+    let message = format!("{provider} answered something else than its API: {said}");
     let failure = Failure::new("bad_answer", Effect::Indeterminate, message)
         .with_hint(format!("check base_url of the provider {provider}"));
     ProviderFailure { failure, retry: Retry::Never }
@@ -68,7 +69,7 @@ pub(super) fn garbled(provider: &str, text: &str) -> ProviderFailure {
 
 /// Tells why a request got no response.
 pub(super) fn unsent(peer: &Peer, error: &reqwest::Error) -> ProviderFailure {
-    let provider = &peer.provider;
+    let provider = &peer.speaker.provider;
     if !error.is_connect() {
         let message = format!("{provider} closed the connection before it answered");
         return ProviderFailure::fatal("stream_cut", Effect::Indeterminate, message);

@@ -1,11 +1,10 @@
 //! Both dialects against a vendor's peer over real sockets: conversations, and everything that breaks.
 
-use std::{
-    io::{Read as _, Write as _},
-    net::TcpListener,
-};
+use std::net::TcpListener;
 
+use futures_util::FutureExt as _;
 use serde_json::json;
+use stdx::{clock::Timestamp, secret::Secret};
 use testkit::model_server::{ModelServer, Plan, plan::Fault};
 use vocab::{ids::CallId, limits, message::ModelRef, outcome::Outcome};
 
@@ -33,7 +32,7 @@ fn config(api: Api, url: &str) -> ProviderConfig {
 }
 
 fn provider(api: Api, url: &str) -> SharedProvider {
-    config(api, url).resolve().expect("a provider")
+    config(api, url).resolve(&Clock::system()).expect("a provider")
 }
 
 fn plan(faults: Value) -> Plan {
@@ -141,7 +140,7 @@ async fn every_fault_becomes_a_failure_or_does_no_harm() {
         ),
         (
             json!({ "kind": "status", "status": 529, "headers": { "retry-after": "3600" } }),
-            ("overloaded", Retry::Never),
+            ("overloaded", Retry::After { wait_ms: 3_600_000 }),
         ),
         (json!({ "kind": "status", "status": 503 }), ("overloaded", Retry::Backoff)),
         (json!({ "kind": "status", "status": 500 }), ("server_error", Retry::Backoff)),
@@ -261,44 +260,29 @@ async fn a_stopped_call_ends_at_once_wherever_it_is() {
 
 #[tokio::test]
 async fn silence_has_limits() {
+    let usual = Timeouts::default();
+    assert_eq!(usual.headers.as_secs(), limits::PROVIDER_HEADER_SECONDS_MAX);
+    assert_eq!(usual.idle.as_secs(), limits::PROVIDER_IDLE_SECONDS_MAX);
+    assert_eq!(usual.error_body.as_secs(), limits::PROVIDER_ERROR_BODY_SECONDS_MAX);
     for api in APIS {
         let faults = json!([{ "kind": "hang" }, { "kind": "silence", "after_bytes": 200 }]);
         let server = ModelServer::start(plan(faults)).expect("starts");
         let mut config = config(api, &server.base_url());
         config.timeouts.headers = Duration::from_millis(50);
-        let deltas = ask(&config.resolve().expect("one"), hello()).await;
+        let deltas = ask(&config.resolve(&Clock::system()).expect("one"), hello()).await;
         assert_eq!(goldens::told(&deltas), "!header_timeout");
         assert_eq!(retry(&deltas), Retry::Never, "it may have been asked");
         config.timeouts.headers = Duration::from_secs(20);
         config.timeouts.idle = Duration::from_millis(50);
-        let deltas = ask(&config.resolve().expect("one"), hello()).await;
+        let deltas = ask(&config.resolve(&Clock::system()).expect("one"), hello()).await;
         let told = goldens::told(&deltas);
         assert!(told.ends_with("!stream_idle"), "{told}");
         assert_eq!(retry(&deltas), Retry::Never, "it was asked");
     }
     // An error whose body never ends is told by its status.
-    let url = serve_raw(b"HTTP/1.1 500 x\r\ncontent-length: 99\r\n\r\n{", Vec::new());
+    let url = goldens::serve_raw(b"HTTP/1.1 500 x\r\ncontent-length: 99\r\n\r\n{", Vec::new());
     let told = goldens::told(&ask(&provider(Api::OpenAiChat, &url), hello()).await);
     assert_eq!(told, "!server_error");
-}
-
-/// Answers one connection with a head and then a piece over and over, until it is closed.
-fn serve_raw(head: &'static [u8], piece: Vec<u8>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    std::thread::spawn(move || {
-        let (mut tcp, _) = listener.accept().expect("accepts");
-        let mut request = [0; 65_536];
-        let _read = tcp.read(&mut request).expect("reads");
-        tcp.write_all(head).expect("writes");
-        if piece.is_empty() {
-            // Until the client goes.
-            while tcp.read(&mut request).is_ok_and(|count| count > 0) {}
-        } else {
-            while tcp.write_all(&piece).is_ok() {}
-        }
-    });
-    url
 }
 
 #[tokio::test]
@@ -310,7 +294,7 @@ async fn an_endless_answer_is_cut_off() {
         (b"data: endless".to_vec(), limits::SSE_LINE_BYTES_MAX),
     ];
     for (piece, limit) in cases {
-        let url = serve_raw(head, piece);
+        let url = goldens::serve_raw(head, piece);
         let deltas = ask(&provider(Api::OpenAiChat, &url), hello()).await;
         assert_eq!(goldens::told(&deltas), "!answer_too_large");
         // It names the limit that was met.
@@ -323,12 +307,43 @@ async fn an_endless_answer_is_cut_off() {
 #[tokio::test]
 async fn a_long_error_page_is_read_only_so_far() {
     let head = b"HTTP/1.1 500 x\r\ncontent-type: text/html\r\n\r\n<p>";
-    let url = serve_raw(head, b"sorry ".to_vec());
+    let url = goldens::serve_raw(head, b"sorry ".to_vec());
     let deltas = ask(&provider(Api::OpenAiChat, &url), hello()).await;
     let [Delta::Failed(failure)] = deltas.as_slice() else { panic!("{deltas:?}") };
     assert_eq!(failure.failure.code, "server_error");
     assert!(failure.failure.message.contains("sorry sorry"));
     assert!(failure.failure.message.len() < 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_that_takes_no_connection_is_given_up() {
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket.bind("127.0.0.1:0".parse().expect("an address")).expect("binds");
+    let listener = socket.listen(1).expect("listens");
+    let at = listener.local_addr().expect("an address");
+    // Nobody accepts, so a few fill the queue, and whoever comes then waits.
+    let mut crowd: Vec<_> = (0..8).map(|_| Box::pin(tokio::net::TcpStream::connect(at))).collect();
+    for one in &mut crowd {
+        assert!(one.now_or_never().is_none_or(|joined| joined.is_ok()));
+    }
+    let begun = tokio::time::Instant::now();
+    let mut config = config(Api::OpenAiChat, &format!("http://{at}"));
+    config.timeouts = Timeouts::default();
+    let deltas = ask(&config.resolve(&Clock::system()).expect("one"), hello()).await;
+    assert_eq!(goldens::told(&deltas), "!connect_failed");
+    assert_eq!(begun.elapsed().as_secs(), limits::PROVIDER_CONNECT_SECONDS_MAX);
+}
+
+#[tokio::test]
+async fn a_wait_until_a_moment_is_counted_from_now() {
+    for api in APIS {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+        let fault = json!({ "kind": "status", "status": 429, "headers": { "retry-after": date } });
+        let server = ModelServer::start(plan(json!([fault]))).expect("starts");
+        let clock = Clock::manual(Timestamp::parse("1994-11-06T08:49:30Z").expect("a time"));
+        let provider = config(api, &server.base_url()).resolve(&clock).expect("a provider");
+        assert_eq!(retry(&ask(&provider, hello()).await), Retry::After { wait_ms: 7_000 });
+    }
 }
 
 #[tokio::test]
@@ -356,7 +371,7 @@ async fn keys_go_to_the_server_and_nowhere_else() {
             ModelServer::start(Plan { faults: vec![fault], ..Plan::default() }).expect("starts");
         let config = config(api, &server.base_url());
         assert!(!format!("{config:?}").contains("sk-secret"));
-        let deltas = ask(&config.resolve().expect("one"), hello()).await;
+        let deltas = ask(&config.resolve(&Clock::system()).expect("one"), hello()).await;
         assert!(!format!("{deltas:?}").contains("sk-secret"), "{deltas:?}");
         assert!(format!("{deltas:?}").contains("set ACME_API_KEY"), "{deltas:?}");
         let name = if api == Api::Anthropic { "x-api-key" } else { "authorization" };

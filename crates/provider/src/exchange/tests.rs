@@ -1,7 +1,7 @@
 //! The parts of an exchange that need no peer; the rest is tested over sockets in `tests/`.
 
 use reqwest::header::HeaderValue;
-use stdx::clock::{Clock, Timestamp};
+use stdx::{clock::Timestamp, secret::Secret};
 
 use super::*;
 

@@ -2,6 +2,8 @@
 //!
 //! Everything is read by name and nothing is required: servers leave out, rename and repeat fields.
 
+use std::{collections::HashMap, sync::Arc};
+
 use serde_json::Value;
 use vocab::{
     message::{StopReason, Usage},
@@ -13,6 +15,7 @@ use crate::{
     delta::{Delta, ProviderFailure},
     exchange::{self, Decode},
     refusal::{self, Told},
+    speaker::Speaker,
 };
 
 /// Where servers put thinking. The name is kept as its signature, to give it back the same way.
@@ -23,15 +26,17 @@ pub(super) const REASONING_FIELDS: [&str; 3] = ["reasoning_content", "reasoning"
 pub(crate) struct Decoder {
     blocks: Blocks,
     calls: Vec<Call>,
+    /// The latest call of an index, and of an id.
+    by_index: HashMap<u64, usize>,
+    by_id: HashMap<String, usize>,
     finish: Option<String>,
     usage: Option<Usage>,
-    provider: String,
+    speaker: Arc<Speaker>,
 }
 
 /// A call as the wire names it.
 #[derive(Debug)]
 struct Call {
-    index: Option<u64>,
     id: String,
     key: u64,
 }
@@ -45,7 +50,7 @@ impl Decode for Decoder {
         }
         if !chunk["error"].is_null() || chunk["object"] == "error" {
             let body = chunk.to_string();
-            let told = Told { body: &body, provider: &self.provider, ..Told::default() };
+            let told = Told::inside(&self.speaker, &body);
             out.push(Delta::Failed(refusal::classify(&told)));
             return;
         }
@@ -62,8 +67,8 @@ impl Decode for Decoder {
 
     fn whole(&mut self, answer: &Value, out: &mut Vec<Delta>) {
         if !answer["choices"][0].is_object() {
-            let message =
-                format!("the answer holds no choices: {}", refusal::excerpt(&answer.to_string()));
+            let said = self.speaker.excerpt(&answer.to_string());
+            let message = format!("the answer holds no choices: {said}");
             out.push(Delta::Failed(ProviderFailure::fatal(
                 "bad_answer",
                 Effect::Indeterminate,
@@ -78,7 +83,7 @@ impl Decode for Decoder {
     fn done(&mut self, out: &mut Vec<Delta>) {
         if self.finish.is_none() && !self.blocks.hold_anything() {
             let why = "ended without a word and without a reason";
-            out.push(Delta::Failed(exchange::empty(&self.provider, why)));
+            out.push(Delta::Failed(exchange::empty(&self.speaker.provider, why)));
             return;
         }
         // Some servers tell the end and no reason.
@@ -95,7 +100,7 @@ impl Decode for Decoder {
             "content_filter" | "error" => Delta::Failed(refused(&finish)),
             "tool_calls" | "function_call" if self.blocks.calls() == 0 => {
                 let why = "ends with calls and holds none";
-                Delta::Failed(exchange::empty(&self.provider, why))
+                Delta::Failed(exchange::empty(&self.speaker.provider, why))
             }
             // Some say `stop` after calls; the calls decide.
             _ => Delta::Done(usual),
@@ -105,8 +110,8 @@ impl Decode for Decoder {
 
 impl Decoder {
     /// Returns a decoder for a provider's answer.
-    pub(crate) fn new(provider: &str) -> Self {
-        Self { provider: provider.to_owned(), ..Self::default() }
+    pub(crate) fn new(speaker: Arc<Speaker>) -> Self {
+        Self { speaker, ..Self::default() }
     }
 
     fn count(&mut self, chunk: &Value, out: &mut Vec<Delta>) {
@@ -166,7 +171,7 @@ impl Decoder {
             None if id.is_empty() && tool.is_empty() && arguments.is_null() => return,
             None => {
                 let key = self.blocks.begin_call(id, tool);
-                self.calls.push(Call { index, id: id.to_owned(), key });
+                self.remember(index, id, key);
                 key
             }
         };
@@ -181,16 +186,25 @@ impl Decoder {
     /// Finds the call that a piece belongs to. The index decides, unless a server gives every call the
     /// same one and tells them apart by id; without an index the id, then a name, begins a new call.
     fn known(&self, index: Option<u64>, id: &str, tool: &str) -> Option<u64> {
+        let call = |place: &usize| self.calls.get(*place);
         let same_id = |call: &&Call| id.is_empty() || call.id.is_empty() || call.id == id;
-        let mut latest = self.calls.iter().rev();
-        let found = if index.is_some() {
-            latest.find(|call| call.index == index).filter(same_id)
+        let found = if let Some(index) = index {
+            self.by_index.get(&index).and_then(call).filter(same_id)
         } else if id.is_empty() {
-            latest.next().filter(|_| tool.is_empty())
+            self.calls.last().filter(|_| tool.is_empty())
         } else {
-            latest.find(|call| call.id == id)
+            self.by_id.get(id).and_then(call)
         };
         found.map(|call| call.key)
+    }
+
+    fn remember(&mut self, index: Option<u64>, id: &str, key: u64) {
+        let place = self.calls.len();
+        self.calls.push(Call { id: id.to_owned(), key });
+        if let Some(index) = index {
+            self.by_index.insert(index, place);
+        }
+        self.by_id.insert(id.to_owned(), place);
     }
 }
 

@@ -9,6 +9,7 @@ use vocab::{
 
 use super::*;
 use crate::{
+    exchange::Decode,
     goldens::{self, assistant, call, prompt, user},
     prompt::{AssistantPart, PromptMessage},
 };
@@ -25,7 +26,7 @@ fn messages(prompt: &Prompt, setup: &Setup<'_>, expected: Value) {
 
 /// Decodes a stream of chunks and, when it has one, the same answer come whole.
 fn check(chunks: &[Value], expected: &str) {
-    goldens::check(|| Box::new(Decoder::new("acme")), chunks, true, expected);
+    goldens::check(|| Box::new(Decoder::new(goldens::acme())), chunks, true, expected);
 }
 
 fn delta(delta: Value) -> Value {
@@ -225,7 +226,7 @@ fn nothing_is_taken_after_the_finish() {
 
 #[test]
 fn a_stream_without_its_end_is_none() {
-    let mut decoder: Box<dyn exchange::Decode> = Box::new(Decoder::new("acme"));
+    let mut decoder: Box<dyn Decode> = Box::new(Decoder::new(goldens::acme()));
     let mut out = Vec::new();
     decoder.event(&delta(json!({ "content": "a" })), &mut out);
     let before = out.len();
@@ -243,13 +244,13 @@ fn whole_answers_are_read_like_streams() {
                 "function": { "name": "bash", "arguments": "{\"x\":1}" } }] } }],
         "usage": { "prompt_tokens": 3, "completion_tokens": 2 },
     });
-    exchange::Decode::whole(&mut Decoder::new("acme"), &answer, &mut out);
+    Decode::whole(&mut Decoder::new(goldens::acme()), &answer, &mut out);
     assert_eq!(
         goldens::told(&out),
         r#"(hm)^reasoning_content "I look." <a bash {"x":1}> usage 3/2/0/0/0 ToolUse"#
     );
     let mut out = Vec::new();
-    exchange::Decode::whole(&mut Decoder::new("acme"), &json!({ "hello": 1 }), &mut out);
+    Decode::whole(&mut Decoder::new(goldens::acme()), &json!({ "hello": 1 }), &mut out);
     assert_eq!(goldens::told(&out), "!bad_answer");
 }
 
@@ -272,7 +273,7 @@ proptest! {
     fn any_chunks_give_blocks_in_a_row_and_one_end(
         chunks in proptest::collection::vec(any_chunk(), 0..30),
     ) {
-        let deltas = goldens::decode(&mut Decoder::new("acme"), &chunks, true);
+        let deltas = goldens::decode(&mut Decoder::new(goldens::acme()), &chunks, true);
         goldens::told(&deltas);
         prop_assert!(!deltas.is_empty());
     }

@@ -21,7 +21,8 @@ fn addresses_are_taken_as_people_write_them() {
 
 #[test]
 fn what_is_no_provider_is_refused_with_a_code() {
-    let code = |config: ProviderConfig| config.resolve().err().map(|error| error.code());
+    let code =
+        |config: ProviderConfig| config.resolve(&Clock::system()).err().map(|error| error.code());
     assert_eq!(
         code(ProviderConfig::new("p", Api::OpenAiChat, "nonsense")),
         Some("provider_url_invalid")
@@ -42,7 +43,7 @@ fn what_is_no_provider_is_refused_with_a_code() {
 fn every_known_vendor_makes_a_provider() {
     for vendor in catalog::VENDORS {
         let config = ProviderConfig::vendor(vendor, Some(Secret::new("k".into())));
-        assert!(config.resolve().is_ok(), "{}", vendor.name);
+        assert!(config.resolve(&Clock::system()).is_ok(), "{}", vendor.name);
         assert_eq!(config.model("x").context_window, vendor.context_window);
         assert!(!vendor.key_variables.is_empty());
     }

@@ -42,7 +42,7 @@ impl Scene {
                 PromptMessage::User(content) => {
                     scene.step = 0;
                     scene.results.clear();
-                    scene.user = texts(content);
+                    scene.user = Content::plain_text(content);
                 }
                 PromptMessage::Assistant { .. } => {
                     scene.step += 1;
@@ -185,15 +185,4 @@ fn unmet(wanted: &str, seen: Option<&str>) -> ProviderFailure {
         Effect::NotStarted,
         format!("the script expected {wanted} and was shown {seen}"),
     )
-}
-
-fn texts(content: &[Content]) -> String {
-    let texts: Vec<&str> = content
-        .iter()
-        .filter_map(|block| match block {
-            Content::Text { text } => Some(text.as_str()),
-            Content::Image { .. } => None,
-        })
-        .collect();
-    texts.join("\n")
 }

@@ -41,3 +41,52 @@ fn a_pipe_nobody_holds_is_read_to_its_end() {
     assert_eq!(ended, Ended::Gone(OutputEnd::Closed));
     assert_eq!(read, b"all of it");
 }
+
+#[test]
+fn a_fast_writer_is_read_in_bounded_pieces() {
+    let (reading, writing) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+    rustix::io::ioctl_fionbio(&reading, true).unwrap();
+    let (chunk, mut sizes) = (vec![b'x'; limits::CHILD_CHUNK_BYTES], Vec::new());
+    // As fast as it is read: each chunk taken makes room for the next one.
+    let mut sink = |bytes: &[u8]| {
+        sizes.push(bytes.len());
+        rustix::io::write(&writing, &chunk).unwrap();
+    };
+    rustix::io::write(&writing, &chunk).unwrap();
+    let mut reader = Reader::new(reading, u64::MAX, &mut sink);
+    reader.read_some();
+    reader.read_rest();
+    drop(reader.into_pipe());
+    let wakes = 1 + limits::CHILD_REST_READS_MAX;
+    assert_eq!(sizes, vec![limits::CHILD_CHUNK_BYTES; wakes * limits::CHILD_CHUNKS_PER_WAKE]);
+}
+
+#[test]
+fn a_pipe_grows_with_the_first_full_chunk() {
+    let (reading, writing) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+    rustix::io::ioctl_fionbio(&reading, true).unwrap();
+    let size = || rustix::pipe::fcntl_getpipe_size(&writing).unwrap();
+    let before = size();
+    let mut sink = |_: &[u8]| {};
+    let mut reader = Reader::new(reading, u64::MAX, &mut sink);
+    rustix::io::write(&writing, b"slow").unwrap();
+    reader.read_some();
+    assert_eq!(size(), before);
+    rustix::io::write(&writing, &vec![b'x'; limits::CHILD_CHUNK_BYTES]).unwrap();
+    reader.read_some();
+    assert_eq!(size(), limits::CHILD_PIPE_BYTES);
+}
+
+#[test]
+fn one_wake_reads_so_many_chunks() {
+    let (reading, writing) = pipe_with(PipeFlags::CLOEXEC).unwrap();
+    rustix::io::ioctl_fionbio(&reading, true).unwrap();
+    let mut n_chunks = 0;
+    let mut sink = |_: &[u8]| {
+        n_chunks += 1;
+        rustix::io::write(&writing, b"again").unwrap();
+    };
+    rustix::io::write(&writing, b"first").unwrap();
+    Reader::new(reading, u64::MAX, &mut sink).read_some();
+    assert_eq!(n_chunks, limits::CHILD_CHUNKS_PER_WAKE);
+}

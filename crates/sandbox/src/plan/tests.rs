@@ -61,3 +61,10 @@ fn a_shell_is_found_or_its_absence_explained() {
     assert_eq!(error.code(), "shell_missing");
     assert!(error.to_string().contains("/nowhere/fish"), "{error}");
 }
+
+#[test]
+fn a_child_has_the_named_grace_unless_a_policy_says_otherwise() {
+    let grace = |policy: Policy| Plan::realize(policy, &Host::probe()).unwrap().grace;
+    assert_eq!(grace(policy("/bin/sh")), Duration::from_millis(limits::CHILD_GRACE_MS));
+    assert_eq!(grace(policy("/bin/sh").grace(Duration::ZERO)), Duration::ZERO);
+}

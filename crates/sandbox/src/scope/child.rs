@@ -33,11 +33,23 @@ pub struct Stdio {
     pub stderr: OwnedFd,
 }
 
-/// A running child that stays. Dropping this value leaves it to its scope.
+/// A running child that stays. Dropping this value leaves it to its scope; one without a scope runs on,
+/// and is reaped when it has ended.
 #[derive(Debug)]
 pub struct Child {
     id: ProcId,
     inner: Arc<Inner>,
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // The scope holds the other one.
+        if Arc::strong_count(&self.inner) == 1
+            && let Some(pid) = self.inner.waitable_pid()
+        {
+            registry::abandon(pid);
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -49,12 +61,9 @@ pub(super) struct Inner {
 
 /// Starts a plan that stays; without a scope it answers to nobody.
 pub(super) fn launch(scope: Option<&Scope>, plan: &Plan, stdio: &Stdio) -> Result<Child, RunError> {
-    let ties = match plan.lifetime {
-        Lifetime::Detached => Ties::None,
-        // The starting thread may end long before a server does, so the thread is no tie.
-        Lifetime::Call | Lifetime::Run | Lifetime::Session => Ties::Group,
-    };
     let owner = scope.filter(|_| plan.lifetime != Lifetime::Detached);
+    // The starting thread may end long before a server does, so the thread is no tie.
+    let ties = if owner.is_some() { Ties::Group } else { Ties::None };
     if owner.is_none() {
         registry::detach();
     }

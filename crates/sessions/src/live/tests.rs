@@ -120,6 +120,83 @@ async fn a_reader_behind_its_budget_is_cut() {
     assert!(cut);
 }
 
+fn picture(bytes: usize) -> Chunk {
+    let data = "x".repeat(bytes);
+    let image = vocab::outcome::Content::Image { media_type: "image/png".into(), data };
+    let outcome = vocab::outcome::Outcome { content: vec![image], details: None, failure: None };
+    Chunk::Output { call: CallId("c1".into()), block: None, outcome: Arc::new(outcome) }
+}
+
+#[tokio::test]
+async fn pictures_count_for_how_far_a_reader_is_behind() {
+    for (bytes, is_cut) in [(READER_BEHIND_BYTES_MAX, false), (READER_BEHIND_BYTES_MAX + 1, true)] {
+        let live = live();
+        let mut slow = live.reader(Position { chunks: 1, bytes: 0 });
+        live.chunk(picture(bytes));
+        for _ in 0..LIVE_FRAMES_MAX {
+            live.chunk(Chunk::StepStart);
+        }
+        assert_eq!(matches!(slow.next().await, Next::Behind), is_cut, "{bytes}");
+    }
+}
+
+#[tokio::test]
+async fn many_readers_of_a_long_message_hold_a_piece_each() {
+    let live = live();
+    let long = "ä".repeat(4 << 20);
+    live.chunk(Chunk::TextStart { part: 0 });
+    live.text(&long);
+    live.chunk(Chunk::TextEnd { part: 0 });
+    live.chunk(picture(8 << 20));
+    live.progress(&CallId("c2".into()), &long);
+    let mut readers: Vec<Reader> = (0..100).map(|_| live.reader(Position::default())).collect();
+    let mut told = 0;
+    let mut at_once: Vec<Arc<Frame>> = Vec::new();
+    for _ in 0..READER_PIECE_BYTES_MAX * 3 {
+        at_once.clear();
+        for reader in &mut readers {
+            // Beside its place, a reader holds what all hold: the tails of running calls.
+            assert!(reader.progress.iter().all(|frame| Arc::strong_count(frame) > 100));
+            let Next::Frame(frame) = reader.next().await else { panic!("no frame") };
+            at_once.push(frame);
+        }
+        match &at_once[0].content {
+            Content::Piece(Piece { told: Told::Delta { text, .. }, .. }) => {
+                assert!(text.len() <= READER_PIECE_BYTES_MAX);
+                told += text.len();
+            }
+            Content::Piece(Piece { told: Told::Chunk(Chunk::Output { .. }), .. }) => break,
+            Content::Piece(_) | Content::Progress { .. } => {}
+        }
+    }
+    assert_eq!(told, long.len());
+    assert!(at_once.iter().all(|frame| Arc::ptr_eq(frame, &at_once[0])), "one picture for all");
+    at_once.clear();
+    assert!(live.lock().large.values().all(|frame| frame.strong_count() == 0), "and then for none");
+}
+
+#[tokio::test]
+async fn a_run_that_goes_on_is_read_on_by_those_who_were_still_reading() {
+    let live = live();
+    let mut reader = live.reader(Position { chunks: 1, bytes: 0 });
+    live.chunk(Chunk::StepStart);
+    live.chunk(finish());
+    let mut late = live.reader(Position::default());
+    live.reopen();
+    for part in 0..2 {
+        live.chunk(Chunk::TextStart { part });
+        live.text("on");
+    }
+    live.chunk(finish());
+    // Who followed was told the finish, and it holds; who was on the way is told how it went on.
+    for (reader, n_chunks) in [(&mut reader, 2), (&mut late, 5)] {
+        let mut known = Vec::new();
+        fold(reader, &mut known).await;
+        assert_eq!(known.len(), n_chunks, "{known:?}");
+        assert_eq!(known.last().unwrap().0, finish());
+    }
+}
+
 #[tokio::test]
 async fn progress_keeps_a_bounded_tail_for_those_who_come_late() {
     let live = live();

@@ -3,6 +3,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "test files outside every workspace")]
 
+use std::time::Duration;
+
 use daemon::caller::{Caller, CallerKind, Carrier};
 use sessions::{
     live::{Content, Next},
@@ -12,6 +14,7 @@ use sessions::{
 use stdx::proc_id::ProcId;
 use vocab::{
     ids::BlockId,
+    limits::GO_ON_RETRY_MS,
     live::{Chunk, Position, Told},
     message::{Answer, Mode, RunEnd, RunState},
 };
@@ -131,27 +134,6 @@ async fn only_a_person_frees_a_session_of_questions() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_key_starts_one_run_also_when_asked_at_once() {
-    let rig = Rig::new();
-    let awake = rig.wake(None).await.unwrap();
-    let start = || Start { idempotency_key: Some("k".into()), ..prompt("again", &rig.work()) };
-    let who = person();
-    let (one, two) =
-        tokio::join!(awake.sessions.start(&who, start()), awake.sessions.start(&who, start()));
-    let (one, two) = (one.unwrap(), two.unwrap());
-    assert_eq!(one, two);
-    assert_eq!(awake.store.counts().await.unwrap().sessions, 1);
-    let other = Start { idempotency_key: Some("k".into()), ..prompt("again, but", &rig.work()) };
-    let refused = awake.sessions.start(&who, other).await;
-    assert_eq!(refused.unwrap_err().code, "idempotency_mismatch");
-    end_of(&awake, &one).await;
-    awake.sessions.delete(&who, &one.session).await.unwrap();
-    let again = awake.sessions.start(&who, start()).await;
-    assert_eq!(again.unwrap_err().code, "session_not_found");
-    awake.sleep().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_that_nobody_answers_counts_as_denied() {
     let rig = Rig::new();
     let awake = rig.wake(None).await.unwrap();
@@ -159,14 +141,64 @@ async fn a_question_that_nobody_answers_counts_as_denied() {
     assert!(matches!(end_of(&awake, &started).await, RunState::Parked { .. }));
     assert_eq!(awake.sessions.expire_due().await.unwrap(), Some(ANSWER_WITHIN));
     awake.clock.advance(ANSWER_WITHIN);
-    // The task that parked it may still be leaving; and a stream ends where the run was parked, so
-    // whoever comes again reads on.
-    let mut end = end_of(&awake, &started).await;
-    while matches!(end, RunState::Parked { .. }) {
-        assert_eq!(awake.sessions.expire_due().await.unwrap(), None);
-        end = end_of(&awake, &started).await;
-    }
-    assert_eq!(end, RunState::Ended(RunEnd::Finished));
+    // A stream ends where the run was parked, so whoever comes again reads on.
+    assert_eq!(look(&awake).await, None);
+    assert_eq!(end_of(&awake, &started).await, RunState::Ended(RunEnd::Finished));
     assert!(!rig.work().join("ran.txt").exists(), "a denied command does not run");
     awake.sleep().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_after_its_time_is_refused_whether_or_not_anybody_looked() {
+    let rig = Rig::new();
+    let awake = rig.wake(None).await.unwrap();
+    for looked in [false, true] {
+        let started = awake.sessions.start(&person(), asking("ask me", &rig)).await.unwrap();
+        let block = next_question(&awake, &started).await.unwrap();
+        assert!(matches!(end_of(&awake, &started).await, RunState::Parked { .. }));
+        awake.actor.set_away(true);
+        awake.clock.advance(ANSWER_WITHIN);
+        if looked {
+            look(&awake).await;
+        }
+        let late = awake.sessions.answer(&person(), &started.session, &block, yes()).await;
+        assert_eq!(late.unwrap_err().code, "answer_late", "looked: {looked}");
+        awake.actor.set_away(false);
+        assert_eq!(look(&awake).await, None);
+        assert_eq!(end_of(&awake, &started).await, RunState::Ended(RunEnd::Finished));
+    }
+    assert!(!rig.work().join("ran.txt").exists(), "a denied command does not run");
+    awake.sleep().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn time_denies_without_a_model_and_goes_on_once_there_is_one() {
+    let rig = Rig::new();
+    let awake = rig.wake(None).await.unwrap();
+    let started = awake.sessions.start(&person(), asking("ask me", &rig)).await.unwrap();
+    let block = next_question(&awake, &started).await.unwrap();
+    assert!(matches!(end_of(&awake, &started).await, RunState::Parked { .. }));
+    awake.actor.set_away(true);
+    awake.clock.advance(ANSWER_WITHIN);
+    let again = Some(Duration::from_millis(GO_ON_RETRY_MS));
+    for _ in 0..2 {
+        assert_eq!(look(&awake).await, again);
+        let RunState::Parked { blocks } = state(&awake, &started).await else { panic!("gone on") };
+        assert!(!blocks[0].answer.as_ref().unwrap().approved);
+    }
+    awake.actor.set_away(false);
+    // Whoever says no says what is stored, and need not wait for the next look.
+    let no = (Answer { approved: false, reason: None }, Keys::default());
+    let told = awake.sessions.answer(&person(), &started.session, &block, no).await.unwrap();
+    assert!(told.resumed);
+    assert_eq!(end_of(&awake, &started).await, RunState::Ended(RunEnd::Finished));
+    awake.sleep().await;
+}
+
+/// Looks at deadlines once no task that parked a run is still leaving.
+async fn look(awake: &Awake) -> Option<Duration> {
+    while awake.sessions.counts().await.unwrap().1 > 0 {
+        tokio::task::yield_now().await;
+    }
+    awake.sessions.expire_due().await.unwrap()
 }

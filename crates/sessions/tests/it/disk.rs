@@ -58,7 +58,7 @@ async fn listen(awake: &Awake, started: &Started) -> Heard {
         let Content::Piece(piece) = &frame.content else { continue };
         match &piece.told {
             Told::Chunk(Chunk::Output { call, outcome, .. }) => {
-                heard.outputs.push((call.clone(), outcome.clone()));
+                heard.outputs.push((call.clone(), outcome.as_ref().clone()));
             }
             Told::Chunk(Chunk::Finish { state, .. }) => heard.finish = Some(state.clone()),
             Told::Chunk(_) | Told::Delta { .. } => {}

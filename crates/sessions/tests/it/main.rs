@@ -9,4 +9,8 @@ mod leaving;
 #[cfg(test)]
 mod mend;
 #[cfg(test)]
+mod repeats;
+#[cfg(test)]
 mod rig;
+#[cfg(test)]
+mod scratch;

@@ -5,7 +5,11 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use daemon::{
@@ -32,6 +36,7 @@ use stdx::clock::{Clock, Timestamp};
 use store::{Options, Store};
 use tokio_util::sync::CancellationToken;
 use vocab::{
+    limits::ANSWER_HOURS,
     message::{Mode, ModelRef, Part},
     outcome::Failure,
 };
@@ -42,7 +47,7 @@ use workspace::{
 use workspace_local::LocalWorkspace;
 
 /// How long questions wait here.
-pub(crate) const ANSWER_WITHIN: std::time::Duration = std::time::Duration::from_secs(3600);
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(ANSWER_HOURS as u64 * 3600);
 
 /// Opens directories with all that their owner may do.
 struct Local(PathBuf);
@@ -67,11 +72,17 @@ impl Openings for Local {
 pub(crate) struct Actor {
     script: Scripted,
     asked: Mutex<Vec<Prompt>>,
+    away: AtomicBool,
 }
 
 impl Actor {
     pub(crate) fn asked(&self) -> Vec<Prompt> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Leaves, as a model does whose key is gone, or comes back.
+    pub(crate) fn set_away(&self, away: bool) {
+        self.away.store(away, Ordering::SeqCst);
     }
 }
 
@@ -92,9 +103,12 @@ impl Models for Shared {
     ) -> BoxFuture<'a, Result<Chosen, Failure>> {
         let provider: SharedProvider = Arc::new(Shared(Arc::clone(&self.0)));
         let model = ModelRef { provider: "local".into(), model: "actor".into() };
-        Box::pin(
-            async move { Ok(Chosen { model, provider, output_tokens_max: 4_096, sees: false }) },
-        )
+        Box::pin(async move {
+            if self.0.away.load(Ordering::SeqCst) {
+                return Err(Failure::not_started("model_unavailable", "there is no key"));
+            }
+            Ok(Chosen { model, provider, output_tokens_max: 4_096, sees: false })
+        })
     }
 }
 
@@ -121,6 +135,10 @@ impl Rig {
         self.below("work")
     }
 
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.below("scratch")
+    }
+
     pub(crate) fn database(&self) -> PathBuf {
         self.below("state/stead.db")
     }
@@ -134,8 +152,11 @@ impl Rig {
         if let Some(aside) = opening.set_aside {
             return Err(format!("the database was set aside: {}", aside.problem));
         }
-        let actor =
-            Arc::new(Actor { script: Scripted::new(script()), asked: Mutex::new(Vec::new()) });
+        let actor = Arc::new(Actor {
+            script: Scripted::new(script()),
+            asked: Mutex::new(Vec::new()),
+            away: AtomicBool::new(false),
+        });
         let sessions = Sessions::new(Parts {
             store: store.clone(),
             hub: Hub::new(store.clone()),
@@ -144,9 +165,10 @@ impl Rig {
             workspaces: Arc::new(Workspaces::new(Arc::new(Local(self.below("artifacts"))))),
             models: Arc::new(Shared(Arc::clone(&actor))),
             settings: Settings { steps_max: 20, answer_within: ANSWER_WITHIN },
-            scratch: self.below("scratch"),
+            scratch: self.scratch(),
         });
         sessions.mend().await.map_err(|failure| failure.to_string())?;
+        sessions.expire_due().await.map_err(|failure| failure.to_string())?;
         Ok(Awake { sessions, store, actor, clock })
     }
 }

@@ -9,7 +9,7 @@ fn published_content_is_private_and_whole() {
     let path = dir.path().join("a.json");
     publish(&path, b"one").unwrap();
     publish(&path, b"two").unwrap();
-    assert_eq!(read(&path).unwrap().unwrap(), b"two");
+    assert_eq!(read(&path, 64).unwrap().unwrap(), b"two");
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
@@ -20,7 +20,7 @@ fn a_looser_file_is_refused_with_the_command_that_mends_it() {
     let path = dir.path().join("a");
     publish(&path, b"x").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    let error = read(&path).unwrap_err().to_string();
+    let error = read(&path, 64).unwrap_err().to_string();
     assert!(error.contains("chmod 600"), "{error}");
     let inner = dir.path().join("d");
     fs::create_dir(&inner).unwrap();
@@ -70,11 +70,45 @@ fn the_temporary_of_a_publication_is_one_that_is_swept() {
 }
 
 #[test]
+fn a_tree_is_removed_and_what_its_links_lead_to_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let (tree, outside) = (dir.path().join("tree"), dir.path().join("outside"));
+    fs::create_dir_all(tree.join("deep")).unwrap();
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("kept"), "kept").unwrap();
+    symlink(&outside, tree.join("deep/link")).unwrap();
+    assert!(!remove_empty(&tree).unwrap());
+    assert_eq!(names(&tree).unwrap(), ["deep"]);
+    assert!(remove_tree(&tree).unwrap());
+    assert!(!remove_tree(&tree).unwrap());
+    symlink(&outside, &tree).unwrap();
+    assert!(remove_tree(&tree).unwrap());
+    assert!(names(&tree).unwrap().is_empty());
+    assert!(!remove_empty(&tree).unwrap());
+    assert_eq!(fs::read(outside.join("kept")).unwrap(), b"kept");
+}
+
+#[test]
 fn a_link_is_never_followed() {
     let dir = tempfile::tempdir().unwrap();
     publish(&dir.path().join("real"), b"x").unwrap();
     symlink(dir.path().join("real"), dir.path().join("link")).unwrap();
-    assert!(read(&dir.path().join("link")).is_err());
+    assert!(read(&dir.path().join("link"), 64).is_err());
     assert!(open_or_create(&dir.path().join("link")).is_err());
-    assert_eq!(read(&dir.path().join("missing")).unwrap(), None);
+    assert_eq!(read(&dir.path().join("missing"), 64).unwrap(), None);
+}
+
+#[test]
+fn a_file_over_its_bound_is_refused_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a");
+    for (len, refused) in [(63, false), (64, false), (65, true)] {
+        publish(&path, &vec![b'x'; len]).unwrap();
+        for read in [read, read_config] {
+            match read(&path, 64) {
+                Ok(bytes) => assert!(!refused && bytes.unwrap().len() == len),
+                Err(error) => assert!(refused && error.to_string().contains("64 bytes"), "{error}"),
+            }
+        }
+    }
 }

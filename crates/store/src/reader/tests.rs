@@ -45,7 +45,7 @@ async fn a_query_that_panics_takes_nobody_else_along() {
     let readers = Readers::new(ready.path.clone(), None, IDLE);
     for _ in 0..50 {
         let lost = readers.read(|_| -> Result<(), StoreError> { panic!("on purpose") }).await;
-        assert_eq!(lost, Err(StoreError::Closed));
+        assert_eq!(lost, Err(StoreError::Broken { effect: Effect::NotStarted }));
     }
     assert_eq!(readers.read(|_| Ok(7)).await, Ok(7));
 }

@@ -8,7 +8,7 @@ use store::{Appended, Batch, Change, Durability, NewFact, Options, Store, StoreE
 use testkit::faulty_vfs::{Fault, Layer, register};
 use vocab::{ids::SessionId, outcome::Effect};
 
-use crate::rig::{Rig, session, user};
+use crate::rig::{Rig, move_log, session, user};
 
 /// How a trial ends, if the fault did not end it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,7 +49,12 @@ fn batch(store: &Store, session: &SessionId, idx: usize, size: usize) -> Batch {
 }
 
 /// Appends a sequence as a run would, two at a time now and then, with a checkpoint in the middle.
-async fn work(store: &Store, layer: Layer, session: &SessionId, size: usize) -> Vec<Told> {
+async fn work(
+    (store, options): (&Store, &Options),
+    layer: Layer,
+    session: &SessionId,
+    size: usize,
+) -> Vec<Told> {
     let mut told = Vec::new();
     let note = |answer: Result<Appended, StoreError>| match answer {
         Ok(appended) => Told::Stored(appended.events.iter().map(|event| event.seq).collect()),
@@ -60,7 +65,7 @@ async fn work(store: &Store, layer: Layer, session: &SessionId, size: usize) -> 
     let mut idx = 0;
     while idx < BATCHES {
         if idx == BATCHES / 2 {
-            store.checkpoint().await.ok();
+            move_log(options).ok();
         }
         if idx % 4 == 3 {
             let (one, two) = (batch(store, session, idx, size), batch(store, session, idx + 1, 0));
@@ -80,7 +85,7 @@ async fn trial(rig: &Rig, layer: Layer, session: &SessionId, end: End, size: usi
     let options = Options { vfs: Some(layer.name.into()), ..rig.options() };
     let mut told = vec![Told::Nothing; 0];
     if let Ok((store, _)) = Store::open(&options) {
-        told = work(&store, layer, session, size).await;
+        told = work((&store, &options), layer, session, size).await;
         if end == End::PowerLoss {
             layer.disk().dead = true;
         }

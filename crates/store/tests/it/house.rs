@@ -1,9 +1,9 @@
 //! Keeping house: deletion, retention, copies.
 
-use std::{os::unix::fs::PermissionsExt, time::Duration};
+use std::time::Duration;
 
 use serde_json::json;
-use store::{Batch, Change, Options, Pruned, Retention, Store, StoreError};
+use store::{Batch, Change, Pruned, Retention, StoreError};
 use vocab::message::RunState;
 
 use crate::rig::{Rig, change, session, started, state, step_ended, text, user};
@@ -26,7 +26,9 @@ async fn deleting_leaves_one_tombstone() {
     assert_eq!(store.delete_session(&id).await.unwrap_err().code(), "conflict");
     change(&store, &id, state(&run, RunState::Parked { blocks: vec![] })).await.unwrap();
     let before = store.cursor().await.unwrap();
+    assert!(!store.is_deleted(&id).await.unwrap());
     let tombstone = store.delete_session(&id).await.unwrap();
+    assert!(store.is_deleted(&id).await.unwrap());
     assert_eq!(tombstone.body, json!({"kind": "session_deleted"}));
     assert_eq!(tombstone.session, Some(id.clone()));
     let left = store.facts_after(None, 100).await.unwrap();
@@ -88,22 +90,4 @@ async fn old_facts_go_and_older_cursors_expire() {
     // Numbers go on where they were although nothing is left.
     assert_eq!(store.append(many(1)).await.unwrap().events[0].seq, 1_511);
     assert_eq!(store.transcript(&id).await.unwrap().messages.len(), 1);
-}
-
-#[tokio::test]
-async fn a_copy_is_whole_private_and_a_store_of_its_own() {
-    let rig = Rig::new();
-    let store = rig.store();
-    let id = session(&store, "copied").await;
-    let path = rig.dir.path().join("copy.db");
-    store.backup(&path).await.unwrap();
-    assert_eq!(store.backup(&path).await.unwrap_err().code(), "conflict");
-    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
-    change(&store, &id, Change::SetTitle("later".into())).await.unwrap();
-    let (copy, opening) = Store::open(&Options { path, ..rig.options() }).unwrap();
-    assert!(!opening.unclean);
-    assert_eq!(copy.session(&id).await.unwrap().title, "copied");
-    assert_ne!(copy.id(), store.id());
-    store.checkpoint().await.unwrap();
 }

@@ -6,11 +6,12 @@ use std::{
     fs,
     io::{Seek, SeekFrom, Write},
     os::unix::fs::{PermissionsExt, symlink},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use store::{Opening, Options, Store};
 
-use crate::rig::{Rig, session};
+use crate::rig::{Rig, move_log, session};
 
 #[tokio::test]
 async fn a_new_store_is_private() {
@@ -56,13 +57,35 @@ async fn a_link_in_place_of_the_database_is_refused() {
     assert!(Store::open(&Options { path: link, ..rig.options() }).is_err());
 }
 
+static LONG_WORK: AtomicUsize = AtomicUsize::new(0);
+
+fn note_long_work() {
+    LONG_WORK.fetch_add(1, Ordering::SeqCst);
+}
+
+#[tokio::test]
+async fn only_what_takes_long_is_told_before_it_begins() {
+    let rig = Rig::new();
+    let open = |told: usize| {
+        LONG_WORK.store(0, Ordering::SeqCst);
+        let options = Options { on_long_work: note_long_work, ..rig.options() };
+        let (store, opening) = Store::open(&options).unwrap();
+        assert_eq!(LONG_WORK.load(Ordering::SeqCst), told, "{opening:?}");
+        store
+    };
+    open(0).close().await.unwrap();
+    drop(open(0));
+    open(1).close().await.unwrap();
+    open(0);
+}
+
 async fn damaged(damage: impl FnOnce(&Rig)) {
     let rig = Rig::new();
     let store = rig.store();
     for number in 0..200 {
         session(&store, &format!("session {number}")).await;
     }
-    store.checkpoint().await.unwrap();
+    move_log(&rig.options()).unwrap();
     drop(store);
     damage(&rig);
     let bytes = fs::read(rig.path()).unwrap();

@@ -91,6 +91,18 @@ pub(crate) fn step_ended(run: &Run) -> NewFact {
     RunFact::StepEnded { run: run.id.clone() }.into()
 }
 
+/// Moves the log of an open store into its database, through a file layer or without one.
+pub(crate) fn move_log(options: &Options) -> rusqlite::Result<()> {
+    let conn = match &options.vfs {
+        Some(vfs) => {
+            let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE;
+            rusqlite::Connection::open_with_flags_and_vfs(&options.path, flags, vfs.as_str())?
+        }
+        None => rusqlite::Connection::open(&options.path)?,
+    };
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+}
+
 /// Makes a session and returns its id.
 pub(crate) async fn session(store: &Store, title: &str) -> SessionId {
     let id = SessionId::generate();

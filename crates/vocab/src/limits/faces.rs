@@ -46,6 +46,21 @@ limits! { FACES:
     REQUEST_KEYS_MAX: usize = 32, "keys",
         "keys that a request brings; there are not as many vendors",
         "gateway::keys_of_a_request_are_bounded_like_stored_ones";
+    REQUEST_NAME_BYTES_MAX: usize = 256, "bytes",
+        "an id, or a name of a session, place, provider, model or media type in a body; ids are 36",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
+    REQUEST_PATH_BYTES_MAX: usize = 4_096, "bytes",
+        "a path in a body; the kernel takes no longer one",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
+    REQUEST_TITLE_BYTES_MAX: usize = 1_024, "bytes",
+        "a title that a client chose; lists show one line of it",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
+    ANSWER_REASON_BYTES_MAX: usize = 4_096, "bytes",
+        "a person's words about an answer; a paragraph or two, which the model reads",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
+    IDEMPOTENCY_KEY_BYTES_MAX: usize = 128, "bytes",
+        "a client's idempotency key; a UUID has 36",
+        "gateway::texts_of_a_body_are_bounded_by_their_kind";
     PATH_PARAMETER_BYTES_MAX: usize = 256, "bytes",
         "a name in a path; ids are 36",
         "gateway::every_row_answers_its_method_alone";
@@ -54,30 +69,36 @@ limits! { FACES:
         "gateway::a_quiet_stream_has_heartbeats";
     STREAM_BACKLOG_BYTES_MAX: usize = 64 * 1024, "bytes",
         "what a connection holds for a client that does not read; its source waits beyond that",
-        "gateway::a_client_that_does_not_read_is_cut_and_slows_nobody";
+        "gateway::a_source_waits_for_a_client_that_does_not_read";
     STREAM_STALL_MS_MAX: u64 = 30_000, "ms",
         "how long a client may take to read one backlog; a slower one is cut and resumes by position",
         "gateway::a_client_that_does_not_read_is_cut_and_slows_nobody";
     LINGER_BYTES_MAX: usize = 64 * 1024 * 1024, "bytes",
         "what is read and thrown away after a refusal, so that its reader gets to see it",
-        "gateway::oversized_bodies_are_refused";
+        "gateway::a_refused_client_is_read_only_so_far";
     LINGER_MS_MAX: u64 = 1_000, "ms",
         "how long a refused client may go on sending",
         "gateway::oversized_bodies_are_refused";
     ANCESTORS_MAX: usize = 64, "processes",
         "how far up a caller's family is looked at; shells rarely nest ten deep",
-        "gateway::a_child_of_the_daemon_is_an_agent";
+        "gateway::a_family_is_looked_at_so_far_up_and_no_further";
 
     // cli
     LOG_FILE_BYTES_MAX: u64 = 8 << 20, "bytes",
         "the daemon's log before it is set aside; with the one before it, weeks of work",
         "cli::a_full_log_is_set_aside_once";
+    ERRORS_FILE_BYTES_MAX: u64 = 1 << 20, "bytes",
+        "the daemon's standard error before it is set aside, at its start or an hourly look; a process that still logs writes nothing there",
+        "cli::standard_error_is_set_aside_once_it_is_over_its_bound";
     DAEMON_READY_MS_MAX: u64 = 15_000, "milliseconds",
-        "how long a starter waits for the daemon it started, database check included",
+        "how long a starter waits for the daemon it started, or for a word that it checks its database",
         "cli::a_daemon_that_never_gets_ready_is_reported";
+    DAEMON_CHECK_MS_MAX: u64 = 600_000, "milliseconds",
+        "how long a starter waits for a database that is checked or copied; tens of gigabytes",
+        "cli::who_waits_for_a_turn_is_told_what_holds_it_up";
     OPEN_FILES: u64 = 8_192, "files",
         "open at once in the daemon: all connections of both doors, workspaces and runs beside them",
-        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
+        "cli::a_daemon_opens_more_files_than_its_starter_may";
 
     MARKDOWN_HELD_BYTES_MAX: usize = 4_096, "bytes",
         "an unfinished construct held back before it counts as plain text; longer than any link",
@@ -104,10 +125,10 @@ limits! { FACES:
         "cli::a_silent_stream_counts_as_broken";
     RUNTIME_THREADS: usize = 2, "threads",
         "the daemon's runtime; it waits more than it works, and each thread costs memory",
-        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
-    PRUNE_EVERY_MS: u64 = 3_600_000, "milliseconds",
-        "how often old facts are pruned; they age in days",
-        "cli::a_prompt_is_answered_on_stdout_and_told_about_on_stderr";
+        "cli::the_runtime_has_so_many_threads_and_no_more";
+    CHORES_EVERY_MS: u64 = 3_600_000, "milliseconds",
+        "how often old facts are pruned and files of errors bounded; facts age in days",
+        "cli::chores_are_done_at_once_and_every_hour";
     HANDSHAKE_MS_MAX: u64 = 5_000, "milliseconds",
         "how long a client waits for a daemon's first answer, which takes a busy one a few",
         "cli::what_never_answers_is_given_up_on";

@@ -19,20 +19,20 @@ limits! { GROUND:
         "one name of a path; what common file systems store",
         "vocab::limits_of_paths_are_met";
     PATH_COMPONENTS_MAX: usize = 256, "components",
-        "steps of a path; each holds an open handle while it is walked",
-        "vocab::limits_of_paths_are_met";
+        "steps of a path, and directories that its links lead down; each holds an open handle while it is walked",
+        "confine::links_lead_no_deeper_than_a_path_may";
     PATH_LINKS_MAX: usize = 40, "links",
         "symbolic links followed on one path; the kernel's own number",
         "confine::too_many_links_are_refused";
     PATH_RETRIES_MAX: usize = 16, "attempts",
-        "walks repeated because the tree changed meanwhile; then `busy`",
-        "confine::a_hostile_thread_never_leads_outside";
+        "walks of a path whose tree changes meanwhile; then `busy`",
+        "confine::a_tree_that_keeps_changing_is_given_up";
     LANE_WAITERS_MAX: usize = 1_024, "waiters",
         "requests waiting for one file; more is a loop, not work",
         "confine::a_full_lane_refuses";
     TRAVERSE_WORKERS_MAX: usize = 16, "threads",
         "threads of one directory walk; a disk answers no faster with more",
-        "confine::order_does_not_depend_on_threads";
+        "confine::a_walk_has_no_more_threads_than_a_disk_bears";
     TRAVERSE_DEPTH_MAX: usize = 256, "directories",
         "depth of a walk; each level holds an open handle",
         "confine::too_deep_trees_are_counted_not_followed";
@@ -41,12 +41,15 @@ limits! { GROUND:
         "confine::a_directory_with_too_many_entries_is_counted";
     TRAVERSE_RESULTS_MAX: usize = 4_096, "results",
         "results finished out of order and not yet delivered",
-        "confine::order_does_not_depend_on_threads";
+        "confine::work_ahead_pauses_at_its_bounds";
+    TRAVERSE_AHEAD_BYTES_MAX: usize = 8 << 20, "bytes",
+        "what results finished out of order may hold before helping threads pause",
+        "confine::results_held_ahead_are_bounded_in_bytes";
     IGNORE_FILE_BYTES_MAX: usize = 1 << 20, "bytes",
         "an ignore file; a longer one is no list of patterns",
         "confine::a_giant_ignore_file_is_not_read";
     PROTECTED_ENTRIES_MAX: usize = 200_000, "entries",
-        "files and directories of our own that are compared by inode; beyond it every hard-linked file of the same device is refused",
+        "files and directories of our own that are compared by inode; beyond it every hard-linked file and every mount of the same devices is refused",
         "confine::too_many_protected_files_fail_closed";
 
     // workspace-local
@@ -81,7 +84,7 @@ limits! { GROUND:
         "sandbox::a_timeout_outside_its_range_is_refused";
     CHILD_GRACE_MS: u64 = 2_000, "ms",
         "time to end after the polite signal; builds remove their temporary files in it",
-        "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+        "sandbox::a_child_has_the_named_grace_unless_a_policy_says_otherwise";
     CHILD_SILENCE_MS: u64 = 100, "ms",
         "silence after the child's end that means no more output; each chunk begins it anew",
         "sandbox::a_background_child_that_keeps_the_pipe_is_a_survivor";
@@ -90,22 +93,22 @@ limits! { GROUND:
         "sandbox::a_writer_that_never_falls_silent_is_left_after_a_while";
     CHILD_KILL_ROUND_MS: u64 = 500, "ms",
         "time for killed processes to be gone before the next look",
-        "sandbox::stopping_kills_the_tree_and_an_escaped_grandchild_that_ignores_term";
+        "sandbox::a_round_lasts_no_longer_than_its_limit";
     CHILD_KILL_ROUNDS_MAX: usize = 32, "rounds",
         "looks for processes that appear while others are killed",
-        "sandbox::ending_a_scope_kills_everything_in_it";
+        "sandbox::what_keeps_appearing_is_chased_for_so_many_rounds";
     CHILD_CHUNK_BYTES: usize = 64 * 1024, "bytes",
         "one read of output; a pipe holds as much unless it is enlarged",
-        "sandbox::twenty_megabytes_arrive_whole";
+        "sandbox::a_fast_writer_is_read_in_bounded_pieces";
     CHILD_CHUNKS_PER_WAKE: usize = 16, "chunks",
         "reads before a wish to stop is looked at again",
-        "sandbox::cancelling_a_running_command_stops_it";
+        "sandbox::one_wake_reads_so_many_chunks";
     CHILD_PIPE_BYTES: usize = 512 * 1024, "bytes",
         "pipe of a fast writer; half of what an ordinary user may ask for",
-        "sandbox::twenty_megabytes_arrive_whole";
+        "sandbox::a_pipe_grows_with_the_first_full_chunk";
     CHILD_REST_READS_MAX: usize = 16, "reads",
         "wakes' worth of chunks read after the end; more than a full pipe",
-        "sandbox::twenty_megabytes_arrive_whole";
+        "sandbox::a_fast_writer_is_read_in_bounded_pieces";
     CHILD_SURVIVORS_LISTED_MAX: usize = 32, "processes",
         "descendants named in a report; all of them are kept track of",
         "sandbox::no_more_survivors_are_named_than_a_report_can_bear";
@@ -131,7 +134,7 @@ limits! { GROUND:
         "store::what_is_too_large_is_refused";
     STORE_GROUP_BYTES_MAX: usize = 2 << 20, "bytes",
         "what one commit takes on before it ends, so that nobody waits long for the disk",
-        "store::many_writers_share_commits";
+        "store::a_commit_takes_on_only_so_much";
     STORE_FACT_BYTES_MAX: usize = 4 * 1024, "bytes",
         "a fact is thin; long texts in it are shortened, as the content holds them whole",
         "store::a_long_fact_is_made_thin";
@@ -158,10 +161,10 @@ limits! { GROUND:
         "store::pragmas_hold_the_memory_budget";
     STORE_CHUNK_ROWS_MAX: usize = 1_000, "rows",
         "rows removed in one transaction, a few milliseconds of the writer's time",
-        "store::deleting_leaves_one_tombstone";
+        "store::a_chunk_deletes_so_many_rows_and_no_more";
     STORE_FACTS_KEPT_MAX: u64 = 1_000_000, "facts",
         "facts kept for readers that come back; about 300 MB",
-        "store::old_facts_go_and_older_cursors_expire";
+        "store::what_is_kept_stands_in_the_table";
     STORE_FACTS_DAYS_MAX: u64 = 30, "days",
         "how long a reader may stay away and still miss nothing",
         "store::old_facts_go_and_older_cursors_expire";
@@ -175,28 +178,31 @@ limits! { GROUND:
         "workspace_local::a_full_queue_refuses_before_anything_starts";
     POOL_FILE_THREADS_MAX: usize = 8, "threads",
         "threads for file work of one workspace; a disk answers no faster with more",
-        "workspace_local::work_runs_on_a_bounded_number_of_threads_and_close_waits_for_it";
+        "workspace_local::each_pool_of_a_workspace_has_the_threads_of_its_row";
     POOL_PROGRAM_THREADS_MAX: usize = 64, "threads",
         "commands that run at once in one workspace; each holds a thread",
-        "workspace_local::long_commands_do_not_hold_up_file_tools";
+        "workspace_local::each_pool_of_a_workspace_has_the_threads_of_its_row";
     POOL_WAITING_THREADS_MAX: usize = 64, "threads",
         "threads that wait for a file somebody else changes",
-        "workspace_local::edits_of_one_file_happen_in_the_order_of_the_calls";
+        "workspace_local::only_so_many_threads_wait_for_others";
     POOL_IDLE_MS: u64 = 10_000, "ms",
         "an idle thread ends after it; an idle daemon holds none",
-        "workspace_local::work_runs_on_a_bounded_number_of_threads_and_close_waits_for_it";
+        "workspace_local::a_thread_without_work_ends_after_a_while";
     ARTIFACT_BYTES_MAX: u64 = 256 << 20, "bytes",
         "one full output; the 100 MB builds print fit twice",
-        "workspace_local::artifacts_are_bounded_each_and_together_and_in_time";
+        "workspace_local::full_outputs_are_kept_within_the_named_bounds";
     ARTIFACTS_BYTES_MAX: u64 = 1 << 30, "bytes",
         "full outputs of a workspace together; the oldest go first",
-        "workspace_local::artifacts_are_bounded_each_and_together_and_in_time";
+        "workspace_local::full_outputs_are_kept_within_the_named_bounds";
+    ARTIFACTS_ALL_BYTES_MAX: u64 = 4 << 30, "bytes",
+        "full outputs of all workspaces together, open or not, at each hourly look; the oldest go first",
+        "workspace_local::outputs_of_all_places_are_swept_by_age_and_size";
     ARTIFACTS_MAX: usize = 1_000, "files",
         "full outputs of a workspace; each has an entry in memory",
         "workspace_local::no_more_artifacts_are_kept_than_a_directory_bears";
     ARTIFACT_TTL_MS: u64 = 24 * 60 * 60 * 1_000, "ms",
         "how long a full output is kept; a day's work",
-        "workspace_local::artifacts_are_bounded_each_and_together_and_in_time";
+        "workspace_local::full_outputs_are_kept_within_the_named_bounds";
     TOOL_RESULTS_MAX: usize = 100_000, "results",
         "the largest limit a search or listing may be given",
         "workspace_local::arguments_out_of_bounds_are_named";
@@ -215,6 +221,12 @@ limits! { GROUND:
     GREP_LINE_CHARS_MAX: usize = 500, "characters",
         "a line among matches; minified files would fill the answer",
         "workspace_local::grep_cuts_long_lines_and_says_so";
+    GREP_FILE_BYTES_MAX: usize = 256 * 1024, "bytes",
+        "what is held of one file's lines, paths before them included; an answer for a model shows 50 KiB",
+        "workspace_local::grep_holds_a_bounded_text_of_one_file";
+    SEARCH_BYTES_MAX: usize = 8 << 20, "bytes",
+        "results of one search or listing together; a hundred thousand paths of some length",
+        "workspace_local::searches_and_listings_hold_a_bounded_text";
     GREP_HEAP_BYTES_MAX: usize = 16 << 20, "bytes",
         "memory of a searching thread; a longer line counts as too large",
         "workspace_local::grep_says_what_it_passed_over";
@@ -253,10 +265,10 @@ limits! { GROUND:
         "workspace_local::a_watcher_who_does_not_look_costs_a_bounded_memory";
     PROGRESS_INTERVAL_MS: u64 = 100, "ms",
         "pause between pieces of progress; faster than eyes",
-        "workspace_local::output_is_told_while_the_command_runs";
+        "workspace_local::progress_is_told_in_pieces_with_a_pause_between_them";
     RECENT_CALLS_MAX: usize = 64, "calls",
         "changes remembered by their key, so that a repeated one is not done twice",
-        "workspace_local::two_calls_with_one_key_are_one_call";
+        "workspace_local::as_many_calls_are_remembered_as_the_limit_says";
     READDIR_ENTRIES_MAX: usize = 50_000, "entries",
         "entries of a primitive listing; about 5 MB on a wire",
         "workspace_local::a_listing_beyond_its_bound_is_refused";
@@ -281,17 +293,14 @@ limits! { GROUND:
         "one model's answer on the wire; a hundred times the longest that models write",
         "provider::an_endless_answer_is_cut_off";
     PROVIDER_ERROR_BYTES_MAX: usize = 64 << 10, "bytes",
-        "the body of a vendor's error; more is a page, not a message",
-        "provider::a_long_error_page_is_read_only_so_far";
+        "how much of a vendor's error or page is looked at; more is no message",
+        "provider::a_hostile_page_is_looked_at_only_so_far";
     PROVIDER_ERROR_CHARS_MAX: usize = 300, "characters",
         "a vendor's words quoted in a failure; a sentence or two",
-        "provider::hints_name_the_key_and_pages_lose_their_tags";
-    PROVIDER_RETRY_WAIT_MS_MAX: u64 = 60_000, "milliseconds",
-        "the longest wait asked by a vendor that is slept; above, a person decides",
-        "provider::a_wait_above_the_cap_is_no_retry";
+        "provider::pages_lose_their_tags";
     PROVIDER_CONNECT_SECONDS_MAX: u64 = 15, "seconds",
         "to connect to a vendor; retransmission of a lost first packet included",
-        "provider::a_closed_port_is_told_with_its_address";
+        "provider::an_address_that_takes_no_connection_is_given_up";
     PROVIDER_HEADER_SECONDS_MAX: u64 = 120, "seconds",
         "from the request to the first of the answer; local models are loaded meanwhile",
         "provider::silence_has_limits";
@@ -303,6 +312,7 @@ limits! { GROUND:
         "provider::silence_has_limits";
     PROVIDER_MODELS_BYTES_MAX: usize = 8 << 20, "bytes",
         "a list of models; the largest aggregators send about one megabyte",
+<<<<<<< HEAD
         "provider::lists_of_models_are_read_in_every_shape";
 
     // screen
@@ -360,4 +370,7 @@ limits! { GROUND:
     SCREEN_REQUEST_BYTES_MAX: usize = 256, "bytes",
         "a question inside a control string (DECRQSS, XTGETTCAP)",
         "screen::what_a_program_says_is_cut_to_its_limits";
+=======
+        "provider::a_list_of_models_is_read_only_so_far";
+>>>>>>> main
 }

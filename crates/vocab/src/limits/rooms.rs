@@ -4,6 +4,9 @@
 
 limits! { ROOMS:
     // daemon
+    STATE_FILE_BYTES_MAX: u64 = 4 << 20, "bytes",
+        "a registration, a credential, a configuration or a script; something larger is not ours",
+        "stdx::a_file_over_its_bound_is_refused_whole";
     SECRET_BYTES_MAX: usize = 8 * 1024, "bytes",
         "a provider's key; the longest known ones are signed tokens of some 3 KiB",
         "daemon::a_name_cannot_leave_the_directory_and_a_key_is_one_line";
@@ -30,6 +33,9 @@ limits! { ROOMS:
     READER_BEHIND_BYTES_MAX: usize = 4 << 20, "bytes",
         "how far a reader may fall behind before it is cut and comes back at its position",
         "sessions::a_reader_behind_its_budget_is_cut";
+    READER_PIECE_BYTES_MAX: usize = 64 * 1024, "bytes",
+        "text that a reader takes from the fold at once; it holds no more, however far behind it is",
+        "sessions::many_readers_of_a_long_message_hold_a_piece_each";
     PROGRESS_TAIL_BYTES_MAX: usize = 50 * 1024, "bytes",
         "output of a running call kept for readers that join; the outcome holds no more either",
         "sessions::progress_keeps_a_bounded_tail_for_those_who_come_late";
@@ -42,14 +48,11 @@ limits! { ROOMS:
     USER_PARTS_MAX: usize = 64, "parts",
         "parts of one user message",
         "sessions::a_user_message_is_bounded";
-    USER_TEXT_BYTES_MAX: usize = 1 << 20, "bytes",
-        "text of one user message; some 250,000 tokens",
+    USER_TEXT_BYTES_MAX: usize = PROMPT_TEXT_BYTES_MAX, "bytes",
+        "text of one user message; what a model is shown, so that nothing a person says is cut unseen",
         "sessions::a_user_message_is_bounded";
-    USER_FILE_BYTES_MAX: usize = 8 << 20, "bytes",
-        "one attached file in base64",
-        "sessions::a_user_message_is_bounded";
-    IDEMPOTENCY_KEY_BYTES_MAX: usize = 128, "bytes",
-        "a client's idempotency key; a UUID has 36",
+    USER_FILE_BYTES_MAX: usize = PROMPT_IMAGE_BYTES_MAX, "bytes",
+        "one attached file in base64; what a model is shown",
         "sessions::a_user_message_is_bounded";
     TITLE_CHARS_MAX: usize = 60, "characters",
         "a title taken from the first message; one line of a list",
@@ -101,4 +104,7 @@ limits! { ROOMS:
     ANSWER_HOURS: u32 = 168, "hours",
         "how long a question waits before it counts as denied; a week covers a weekend and an illness",
         "sessions::a_question_that_nobody_answers_counts_as_denied";
+    GO_ON_RETRY_MS: u64 = 300_000, "milliseconds",
+        "until an answered run that could not go on is tried again; a key or a model may be there by then",
+        "sessions::time_denies_without_a_model_and_goes_on_once_there_is_one";
 }

@@ -1,5 +1,7 @@
 //! A command's output as it arrives in pieces, without a command.
 
+#![expect(clippy::disallowed_methods, reason = "tests arrange and look at real files")]
+
 use super::*;
 use crate::truncate::Cut;
 use std::io::Read;
@@ -68,6 +70,30 @@ fn many_short_lines_and_one_long_line_both_have_an_artifact() {
     assert_eq!(collected.text.len(), TOOL_TEXT_BYTES_MAX);
     assert!(collect(&[b"a\n"]).0.artifact.is_none());
     assert_eq!(collect(&[]).0.text, "");
+}
+
+#[test]
+fn output_without_a_place_is_dropped_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a");
+    let (id, bounds) = (WorkspaceId("w".into()), artifact::Bounds::default());
+    let store = Store::open(&path, &id, bounds, &Clock::system()).unwrap();
+    std::fs::remove_dir(&path).unwrap();
+    std::fs::write(&path, "no directory").unwrap();
+    let mut collector = Collector::new(store);
+    let chunk = [b'x'; 64 * 1024];
+    for _ in 0..400 {
+        collector.push(&chunk);
+        let raw = match &collector.kept {
+            Kept::Memory(raw) => raw.capacity(),
+            Kept::Artifact(_) | Kept::Nowhere { .. } => 0,
+        };
+        let held = raw + collector.tail.capacity() + collector.partial.capacity();
+        assert!(held <= 8 * TAIL_BYTES, "{held}");
+    }
+    let collected = collector.finish();
+    assert_eq!(collected.text.len(), TOOL_TEXT_BYTES_MAX);
+    assert_eq!((collected.artifact, collected.dropped), (None, 400 * 64 * 1024));
 }
 
 #[test]

@@ -66,3 +66,50 @@ fn a_full_queue_refuses_before_anything_starts() {
     open.send(()).unwrap();
     pool.close();
 }
+
+#[test]
+fn a_thread_without_work_ends_after_a_while() {
+    assert_eq!(Pool::new("test", 1).0.idle, Duration::from_millis(POOL_IDLE_MS));
+    let pool = Pool::with_idle("test", 2, Duration::ZERO);
+    let (done, is_done) = sync_channel(2);
+    for _ in 0..2 {
+        let done = done.clone();
+        pool.submit(Box::new(move || done.send(()).unwrap())).unwrap();
+        is_done.recv().unwrap();
+    }
+    let state = pool.0.ended.wait_while(pool.state(), |state| state.threads > 0).unwrap();
+    assert!(!state.closed);
+    drop(state);
+    // And another one is started when there is work again.
+    pool.submit(Box::new(move || done.send(()).unwrap())).unwrap();
+    is_done.recv().unwrap();
+    pool.close();
+}
+
+#[test]
+fn only_so_many_threads_wait_for_others() {
+    let pool = Pool::new("test", 1);
+    let (enter, entered) = sync_channel(POOL_WAITING_THREADS_MAX);
+    let (end, ended) = sync_channel(POOL_WAITING_THREADS_MAX + 1);
+    let gate = Arc::new((Mutex::new(false), Condvar::new()));
+    let submit = || {
+        let (inner, enter, end) = (pool.clone(), enter.clone(), end.clone());
+        let gate = Arc::clone(&gate);
+        let wait = move || {
+            enter.send(()).unwrap();
+            drop(gate.1.wait_while(gate.0.lock().unwrap(), |open| !*open));
+        };
+        let task = move || end.send(inner.waiting(wait).map_err(|failure| failure.code)).unwrap();
+        pool.submit(Box::new(task)).unwrap();
+    };
+    for _ in 0..POOL_WAITING_THREADS_MAX {
+        submit();
+        entered.recv().unwrap();
+    }
+    submit();
+    assert_eq!(ended.recv().unwrap(), Err("busy".to_owned()));
+    *gate.0.lock().unwrap() = true;
+    gate.1.notify_all();
+    pool.close();
+    assert_eq!(ended.try_iter().filter(Result::is_ok).count(), POOL_WAITING_THREADS_MAX);
+}

@@ -68,6 +68,14 @@ impl Bench {
         path
     }
 
+    /// Makes a pipe with a name: whoever opens one end waits for the other.
+    pub(crate) fn pipe(&self, path: &str) -> PathBuf {
+        let path = self.root().join(path);
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        path
+    }
+
     pub(crate) fn content(&self, path: &str) -> Vec<u8> {
         fs::read(self.root().join(path)).unwrap()
     }

@@ -4,7 +4,7 @@
 
 use crate::bench::{Bench, details};
 use serde_json::json;
-use vocab::outcome::Effect;
+use vocab::{limits::RECENT_CALLS_MAX, outcome::Effect};
 use workspace::call::Call;
 
 #[tokio::test]
@@ -56,6 +56,29 @@ async fn two_calls_with_one_key_are_one_call() {
     let (one, two) = both.await;
     assert_eq!(one, two);
     assert_eq!(bench.content("log"), b"x\n");
+}
+
+#[tokio::test]
+async fn as_many_calls_are_remembered_as_the_limit_says() {
+    let bench = Bench::new();
+    let write = async |n: usize| {
+        let arguments = json!({"path": format!("f{n}"), "content": ""});
+        let key = Some(format!("k{n}"));
+        let call = Call { idempotency_key: key, ..bench.prepared("write", arguments) };
+        let outcome = bench.workspace.call(call, bench.context()).await;
+        assert_eq!(outcome.failure, None);
+    };
+    for n in 0..=RECENT_CALLS_MAX {
+        write(n).await;
+    }
+    let files = ["f0", "f1"].map(|name| bench.root().join(name));
+    for file in &files {
+        std::fs::remove_file(file).unwrap();
+    }
+    // The second is known still and not done again; the first one is forgotten.
+    write(1).await;
+    write(0).await;
+    assert_eq!(files.map(|file| file.exists()), [true, false]);
 }
 
 #[tokio::test]
@@ -118,43 +141,51 @@ async fn writes_under_two_names_of_one_directory_share_a_lane() {
 async fn long_commands_do_not_hold_up_file_tools() {
     let bench = Bench::new();
     bench.file("a", "x");
-    let commands: Vec<_> = (0..vocab::limits::POOL_PROGRAM_THREADS_MAX.min(24))
+    let go = std::fs::File::create(bench.root().join("go")).unwrap();
+    go.lock().unwrap();
+    let commands: Vec<_> = (0..vocab::limits::POOL_PROGRAM_THREADS_MAX)
         .map(|_| {
-            let wait = json!({"command": "while [ ! -e go ]; do sleep 0.05; done"});
+            let wait = json!({"command": "flock -s go true"});
             bench.workspace.call(bench.prepared("bash", wait), bench.context())
         })
         .collect();
     assert_eq!(bench.text("read", json!({"path": "a"})).await, "x");
-    bench.text("write", json!({"path": "go", "content": ""})).await;
+    bench.text("write", json!({"path": "b", "content": ""})).await;
+    go.unlock().unwrap();
     for outcome in futures_util::future::join_all(commands).await {
         assert_eq!(details(&outcome)["exit_code"], 0);
     }
 }
 
 #[tokio::test]
-async fn a_closed_workspace_refuses_and_keeps_nothing() {
+async fn a_closed_workspace_refuses_and_its_outputs_are_there_when_it_opens_again() {
     let mut bench = Bench::new();
     let many = json!({"command": "seq 1 3000"});
     let outcome = bench.call("bash", many).await;
-    assert!(details(&outcome)["fullOutputPath"].is_string());
+    let uri = details(&outcome)["fullOutputPath"].as_str().unwrap().to_owned();
     bench.owner.take().unwrap().close().await;
-    assert!(!bench.dir.path().join("artifacts").exists());
     bench.refused_before("read", json!({"path": "a"}), "workspace_closed").await;
+    let again = Bench::over(bench.dir, |_| {});
+    let first = again.text("read", json!({"path": uri, "limit": 1})).await;
+    assert!(first.starts_with("1\n"), "{first}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn closing_ends_what_runs() {
     let mut bench = Bench::new();
-    let command = json!({"command": "touch begun; exec sleep 600"});
+    // Each writes into its pipe once it runs, and the reader waits for that.
+    let pipes = ["begun", "also"].map(|name| bench.pipe(name));
+    let command = json!({"command": "echo >begun; exec sleep 600"});
     let call = bench.workspace.call(bench.prepared("bash", command), bench.context());
     let call = tokio::spawn(call);
     let what = workspace::primitive::ExecRequest {
-        command: "touch also; exec sleep 600".into(),
+        command: "echo >also; exec sleep 600".into(),
         timeout_ms: 600_000,
     };
     let exec = tokio::spawn(bench.workspace.exec().unwrap().exec(bench.at("."), what));
-    while !(bench.root().join("begun").exists() && bench.root().join("also").exists()) {
-        tokio::task::yield_now().await;
+    for pipe in pipes {
+        let heard = tokio::task::spawn_blocking(move || std::fs::read(pipe)).await.unwrap();
+        assert_eq!(heard.unwrap(), b"\n");
     }
     bench.owner.take().unwrap().close().await;
     // Which of the two ends it, the wish to stop or the end of its processes, is a matter of moments.
@@ -173,6 +204,12 @@ fn an_id_is_derived_from_machine_and_root() {
     let id = bench.workspace.id();
     assert_eq!(id.0.len(), 16);
     assert_eq!(id, crate::derived_id(&std::fs::canonicalize(bench.root()).unwrap()));
+    // However it is spelled, it is one place with one directory of outputs.
+    let link = bench.dir.path().join("link");
+    std::os::unix::fs::symlink("root", &link).unwrap();
+    for spelled in [link, bench.root().join("."), bench.root().join("../root")] {
+        assert_eq!(id, crate::derived_id(&spelled), "{}", spelled.display());
+    }
     assert_ne!(id, Bench::new().workspace.id());
 }
 

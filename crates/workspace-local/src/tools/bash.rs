@@ -211,7 +211,7 @@ fn cut_notice(collected: &Collected) -> Option<String> {
     let whole = match &collected.artifact {
         Some(name) if collected.dropped > 0 => format!("The first part of the output: {name}"),
         Some(name) => format!("Full output: {name}"),
-        None => "The rest could not be kept".to_owned(),
+        None => "The full output could not be kept".to_owned(),
     };
     let limit = truncate::size(Bounds::TOOL.bytes as u64);
     Some(if facts.last_line_partial {

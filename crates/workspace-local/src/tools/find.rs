@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use confine::{
@@ -11,7 +11,7 @@ use confine::{
 };
 use serde_json::{Map, Value, json};
 use vocab::{
-    limits::FIND_LIMIT_DEFAULT,
+    limits::{FIND_LIMIT_DEFAULT, SEARCH_BYTES_MAX},
     outcome::{Effect, Failure, Outcome},
     path::WorkspacePath,
     schema::{Property, Schema},
@@ -21,7 +21,7 @@ use vocab::{
 use super::{Ended, Job, arguments, ls};
 use crate::{
     glob::Pattern,
-    search::{self, Skipped},
+    search::{self, Extent, Skipped},
     stop::Stop,
     truncate::{self, Bounds},
 };
@@ -62,7 +62,7 @@ pub(super) fn run(job: Job) -> Ended {
 /// What was found.
 pub(crate) struct Found {
     pub(crate) paths: Vec<String>,
-    pub(crate) more: bool,
+    pub(crate) extent: Extent,
     pub(crate) walk: Report,
 }
 
@@ -77,7 +77,11 @@ pub(crate) fn walk(
     stop: &Stop,
 ) -> Result<Found, Failure> {
     let cancel = Arc::new(AtomicBool::new(false));
-    let traverse = Traverse { cancel: Arc::clone(&cancel), ..Traverse::default() };
+    let held = Arc::new(AtomicUsize::new(0));
+    let traverse =
+        Traverse { cancel: Arc::clone(&cancel), held: Arc::clone(&held), ..Traverse::default() };
+    let held = &*held;
+    let cost = |path: &String| size_of::<String>() + path.len();
     let visitor = || {
         let cancel = Arc::clone(&cancel);
         move |entry: &Entry<'_>| {
@@ -86,13 +90,23 @@ pub(crate) fn walk(
                 return None;
             }
             let mark = if entry.kind == Kind::Dir { "/" } else { "" };
-            pattern.fits(entry.path).then(|| format!("{}{mark}", search::shown(entry.path)))
+            let fits = pattern.fits(entry.path);
+            let path = fits.then(|| format!("{}{mark}", search::shown(entry.path)))?;
+            held.fetch_add(cost(&path), Ordering::Relaxed);
+            Some(path)
         }
     };
-    let (mut paths, mut more) = (Vec::new(), false);
+    let (mut paths, mut bytes) = (Vec::new(), 0);
+    let mut extent = Extent::All;
     let deliver = |path| {
+        held.fetch_sub(cost(&path), Ordering::Relaxed);
+        bytes += cost(&path);
         if paths.len() == limit {
-            more = true;
+            extent = Extent::Wanted;
+            return Flow::Stop;
+        }
+        if SEARCH_BYTES_MAX < bytes {
+            extent = Extent::Held;
             return Flow::Stop;
         }
         paths.push(path);
@@ -102,7 +116,7 @@ pub(crate) fn walk(
     if !stop.alive() {
         return Err(stop.failure(Effect::NotStarted));
     }
-    Ok(Found { paths, more, walk: report })
+    Ok(Found { paths, extent, walk: report })
 }
 
 fn worded(found: &Found, limit: usize) -> Outcome {
@@ -119,9 +133,16 @@ fn worded(found: &Found, limit: usize) -> Outcome {
     let joined = found.paths.join("\n");
     let (kept, facts) = truncate::head(&joined, Bounds::LIST);
     let mut notices = Vec::new();
-    if found.more {
+    if found.extent == Extent::Wanted {
         notices.push(format!("First {limit} results, limit={} shows more", limit * 2));
         details.insert("resultLimitReached".into(), json!(limit));
+    }
+    if found.extent == Extent::Held {
+        let count = found.paths.len();
+        notices.push(format!(
+            "The search ended after {count} results, as many as may be held; narrow the pattern"
+        ));
+        details.insert("bytesLimitReached".into(), json!(true));
     }
     if facts.cut() {
         notices.push(format!("Cut at {}", truncate::size(Bounds::LIST.bytes as u64)));

@@ -11,7 +11,7 @@ use vocab::{
 use super::{Ended, Job, arguments, ls};
 use crate::{
     glob::Pattern,
-    search::{self, Found, Meaning, Query, Role},
+    search::{self, Extent, Found, Meaning, Query, Role},
     truncate::{self, Bounds},
 };
 
@@ -83,11 +83,19 @@ fn worded(found: &Found, limit: usize) -> Outcome {
     let joined = lines.join("\n");
     let (kept, facts) = truncate::head(&joined, Bounds::LIST);
     let mut notices = Vec::new();
-    if found.more {
+    if found.extent == Extent::Wanted {
         let more = limit * 2;
         notices
             .push(format!("First {limit} matches, limit={more} shows more, or narrow the pattern"));
         details.insert("matchLimitReached".into(), json!(limit));
+    }
+    if found.extent == Extent::Held {
+        let matches = found.matches;
+        notices.push(format!(
+            "The search ended after {matches} matches, whose lines are as many as may be held; narrow the \
+             pattern, or look in fewer files"
+        ));
+        details.insert("bytesLimitReached".into(), json!(true));
     }
     if facts.cut() {
         notices.push(format!("Cut at {}", truncate::size(Bounds::LIST.bytes as u64)));

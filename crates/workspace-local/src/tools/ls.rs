@@ -3,7 +3,7 @@
 use confine::Kind;
 use serde_json::{Map, Value, json};
 use vocab::{
-    limits::LS_LIMIT_DEFAULT,
+    limits::{LS_LIMIT_DEFAULT, SEARCH_BYTES_MAX},
     outcome::Outcome,
     path::{WorkspacePath, display_name},
     schema::Schema,
@@ -46,7 +46,8 @@ pub(super) fn run(job: Job) -> Ended {
         .collect();
     entries.sort_by_cached_key(|(shown, entry)| (shown.to_lowercase(), entry.name.clone()));
     let total = entries.len();
-    let mut lines = Vec::with_capacity(total.min(limit));
+    let mut lines = Vec::new();
+    let mut bytes = 0;
     for (shown, entry) in entries.into_iter().take(limit) {
         job.stop.check()?;
         let mark = match entry.kind {
@@ -54,7 +55,13 @@ pub(super) fn run(job: Job) -> Ended {
             Kind::Link => link_mark(&job.site, &path, &entry.name),
             Kind::File | Kind::Other => "",
         };
-        lines.push(format!("{shown}{mark}"));
+        let line = format!("{shown}{mark}");
+        bytes += size_of::<String>() + line.len();
+        if SEARCH_BYTES_MAX < bytes {
+            // Far more than is shown below.
+            break;
+        }
+        lines.push(line);
     }
     Ok(worded(&lines, total, limit))
 }

@@ -1,6 +1,6 @@
 //! Runs the daemon: claim, compose, serve, drain. Each step is named where it happens.
 
-use std::{process::ExitCode, sync::Arc, time::Duration};
+use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use api::{daemon::Registration, routes::PROTOCOL};
 use daemon::{
@@ -13,7 +13,7 @@ use stdx::{clock::Clock, state_file};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::filter::LevelFilter;
 use vocab::{
-    limits::{DRAIN_MS_MAX, OPEN_FILES, PRUNE_EVERY_MS, RUNTIME_THREADS},
+    limits::{DRAIN_MS_MAX, OPEN_FILES, RUNTIME_THREADS},
     outcome::Failure,
 };
 
@@ -22,6 +22,7 @@ use crate::{
     exit,
     log::Log,
     print,
+    role::daemon::chores,
 };
 
 /// Runs until somebody stops it.
@@ -58,15 +59,19 @@ fn start(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
     }
     sandbox::become_subreaper()?;
     raise_file_limit();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(RUNTIME_THREADS)
-        .thread_name("stead")
-        .enable_all()
-        .build()?;
+    let runtime = runtime()?;
     let code = runtime.block_on(serve(paths, claim, port, detach));
     // What blocks a thread now was given up on by the drain already.
     runtime.shutdown_timeout(Duration::from_millis(100));
     code
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(RUNTIME_THREADS)
+        .thread_name("stead")
+        .enable_all()
+        .build()
 }
 
 /// Asks for as many open files as the connections need; with fewer, the doors back off when full.
@@ -83,7 +88,8 @@ async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::R
     // ready.
     let signals = Signals::install()?;
     let credential = single::credential(&paths)?;
-    let composed = compose::compose(&paths, &credential).await?;
+    let on_long_work = if detach { print::checking_while_others_wait } else { print::checking };
+    let composed = compose::compose(&paths, &credential, on_long_work).await?;
     let shutdown = Shutdown::new();
     let doors = Doors { socket: paths.socket(), port };
     let server =
@@ -105,7 +111,9 @@ async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::R
     } else {
         print::err(&format!("stead: ready, {} and {}\n", registration.socket, registration.url));
     }
-    wait_for_end(&composed, signals).await;
+    // Whoever runs a daemon at a terminal sees its errors there.
+    let errors = detach.then(|| paths.errors());
+    wait_for_end(&composed, signals, errors).await;
     tracing::info!("draining");
     shutdown.close();
     if matches!(state_file::size(&paths.registration()), Ok(None)) {
@@ -142,23 +150,48 @@ impl Signals {
     }
 }
 
-async fn wait_for_end(composed: &Composed, mut signals: Signals) {
+async fn wait_for_end(composed: &Composed, mut signals: Signals, errors: Option<PathBuf>) {
     // Beside the signals, not before them: a long prune keeps nobody from stopping the daemon.
-    let store = composed.daemon.store.clone();
-    let pruning = tokio::spawn(async move {
-        let mut every = tokio::time::interval(Duration::from_millis(PRUNE_EVERY_MS));
-        loop {
-            every.tick().await;
-            if let Err(error) = store.prune(store::Retention::default()).await {
-                tracing::warn!(code = error.code(), "old facts could not be pruned");
-            }
-        }
-    });
+    let (store, artifacts) = (composed.daemon.store.clone(), composed.daemon.paths.artifacts());
+    let chores = tokio::spawn(chores::hourly(store, artifacts, errors));
     tokio::select! {
         _ = signals.terminate.recv() => {}
         _ = signals.interrupt.recv() => {}
         _ = signals.hangup.recv() => {}
         () = composed.stop.cancelled() => {}
     }
-    pruning.abort();
+    chores.abort();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        collections::HashSet,
+        sync::{Condvar, Mutex},
+    };
+
+    /// More tasks than threads, each of which holds its thread until as many threads were met as there
+    /// should be: with fewer it never ends, with more the last line fails.
+    #[test]
+    fn the_runtime_has_so_many_threads_and_no_more() {
+        let met = Arc::new((Mutex::new(HashSet::new()), Condvar::new()));
+        let runtime = runtime().unwrap();
+        let tasks: Vec<_> = (0..RUNTIME_THREADS * 8)
+            .map(|_| {
+                let met = Arc::clone(&met);
+                runtime.spawn(async move {
+                    let (threads, changed) = &*met;
+                    let mut threads = threads.lock().unwrap();
+                    threads.insert(std::thread::current().id());
+                    changed.notify_all();
+                    drop(changed.wait_while(threads, |met| met.len() < RUNTIME_THREADS).unwrap());
+                })
+            })
+            .collect();
+        for task in tasks {
+            runtime.block_on(task).unwrap();
+        }
+        assert_eq!(met.0.lock().unwrap().len(), RUNTIME_THREADS);
+    }
 }

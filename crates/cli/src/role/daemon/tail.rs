@@ -4,7 +4,7 @@
 
 use std::{
     fs::File,
-    io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom},
+    io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom},
     path::Path,
     process::ExitCode,
     time::Duration,
@@ -25,19 +25,30 @@ pub(crate) fn run(path: &Path, lines: usize, follow: bool) -> anyhow::Result<Exi
     })?;
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(LOG_FILE_BYTES_MAX)))?;
-    let mut text = String::new();
-    file.by_ref().take(LOG_FILE_BYTES_MAX).read_to_string(&mut text)?;
+    // From the middle of a line, perhaps of a character: what is damaged is shown as such.
+    let mut bytes = Vec::new();
+    file.by_ref().take(LOG_FILE_BYTES_MAX).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
     let skip = text.lines().count().saturating_sub(lines);
-    for line in text.lines().skip(skip) {
-        print::out(&format!("{line}\n"));
+    let shown: String = text.lines().skip(skip).flat_map(|line| [line, "\n"]).collect();
+    match print::write_out(&shown).and_then(|()| if follow { watch(path, file) } else { Ok(()) }) {
+        // Whoever closed the pipe has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        ended => ended?,
     }
-    if !follow {
-        return Ok(ExitCode::from(exit::OK));
-    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+/// Prints what is appended, until nobody reads it.
+fn watch(path: &Path, file: File) -> io::Result<()> {
     let mut reader = BufReader::new(file);
-    let mut line = String::new();
+    let mut line = Vec::new();
     loop {
-        if reader.read_line(&mut line)? == 0 {
+        if reader.read_until(b'\n', &mut line)? == 0 {
+            // Nobody may be there any more, although there is nothing to print.
+            if print::nobody_reads() {
+                return Ok(());
+            }
             std::thread::sleep(Duration::from_millis(FOLLOW_MS));
             // A log that was set aside goes on in a new file.
             if replaced(path, reader.get_ref()) {
@@ -45,8 +56,8 @@ pub(crate) fn run(path: &Path, lines: usize, follow: bool) -> anyhow::Result<Exi
             }
             continue;
         }
-        if line.ends_with('\n') {
-            print::out(&line);
+        if line.ends_with(b"\n") {
+            print::write_out(&String::from_utf8_lossy(&line))?;
             line.clear();
         }
     }

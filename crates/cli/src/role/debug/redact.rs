@@ -60,15 +60,47 @@ fn is_secret(name: &str) -> bool {
 }
 
 /// Returns an address without the user, the password and the query that it may carry.
+///
+/// Where a password ends is certain only in a well-formed address. In any other text that has an `@`,
+/// what follows the `@` may be part of a password as well as what stands before it, so all of it goes.
 pub(crate) fn without_credentials(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    let (rest, query) = match rest.split_once(['?', '#']) {
-        Some((rest, _)) => (rest, "?…"),
-        None => (rest, ""),
+    let signs = ["@", "%40"];
+    if !signs.iter().any(|sign| text.contains(sign)) {
+        return without_query(text);
+    }
+    let shown = text.split_once("://").and_then(|(scheme, rest)| {
+        let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+        let (authority, tail) = rest.split_at(end);
+        let (_user, host) = authority.split_once('@')?;
+        let certain = is_word(scheme) && is_host(host) && !signs.iter().any(|s| tail.contains(s));
+        certain.then(|| without_query(&format!("{scheme}://{host}{tail}")))
+    });
+    shown.unwrap_or_else(|| REMOVED.to_owned())
+}
+
+fn without_query(text: &str) -> String {
+    let query = text.split_once("://").and_then(|(_, rest)| rest.split_once(['?', '#']));
+    match query {
+        Some((_, query)) => format!("{}?…", &text[..text.len() - query.len() - 1]),
+        None => text.to_owned(),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.');
+    !text.is_empty() && text.chars().all(part)
+}
+
+/// Tells whether a text is a name or an address with or without a port, and nothing else.
+fn is_host(text: &str) -> bool {
+    let (name, port) = match text.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => (name, port),
+        Some(_) | None => (text, ""),
     };
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    format!("{scheme}://{host}{path}{query}")
+    let is_address =
+        |inner: &str| inner.chars().all(|c| c.is_ascii_hexdigit() || c == ':' || c == '.');
+    let address = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    port.chars().all(|c| c.is_ascii_digit()) && address.map_or_else(|| is_word(name), is_address)
 }
 
 /// Returns a line without the words that look like keys.

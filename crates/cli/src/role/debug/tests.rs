@@ -46,9 +46,30 @@ fn an_address_keeps_only_where_it_leads() {
         ("http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1"),
         ("https://u:p@h/v1#x", "https://h/v1?…"),
         ("https://u:p@h", "https://h"),
+        ("https://u:p@[::1]:8080/v1?k", "https://[::1]:8080/v1?…"),
         ("no address", "no address"),
+        ("see https://h/v1?key=1", "see https://h/v1?…"),
+        ("m@latest", "(removed)"),
     ] {
         assert_eq!(without_credentials(given), shown);
+    }
+}
+
+/// Wherever a password is cut by a sign that ends a host, and whatever stands around it.
+#[test]
+fn no_part_of_a_password_survives_in_a_malformed_address() {
+    for sign in ["/", "?", "#", "\\", "@", ":", " ", "://", "%40", "\"", "é"] {
+        for text in [
+            format!("https://me:hunter{sign}2secret@h/v1"),
+            format!("https://hunter{sign}2secret@h:8443"),
+            format!("me:hunter{sign}2secret@h/v1"),
+            format!("https://a@h/ https://me:hunter{sign}2secret@h/v1"),
+            format!("https://me:hunter{sign}2secret%40h/v1?x"),
+            format!("//me:hunter{sign}2secret@h"),
+        ] {
+            let shown = without_credentials(&text);
+            assert!(!shown.contains("hunter") && !shown.contains("2secret"), "{text}: {shown}");
+        }
     }
 }
 

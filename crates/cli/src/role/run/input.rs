@@ -27,6 +27,9 @@ use crate::print;
 /// How long standard input may be silent before a person is told what is waited for.
 const SILENCE_BEFORE_HINT: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
+/// The largest file whose base64 a message takes.
+const FILE_BYTES_MAX: usize = USER_FILE_BYTES_MAX / 4 * 3;
+
 /// Pictures that models take, by their first bytes.
 const PICTURES: &[(&[u8], usize, &str)] = &[
     (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
@@ -59,7 +62,26 @@ pub(crate) fn parts(
     for path in files {
         parts.push(file(path)?);
     }
+    within_bounds(&parts)?;
     Ok(Some(parts))
+}
+
+/// Refuses more text than a model is shown, before it is sent: cut, it would mean something else.
+fn within_bounds(parts: &[RunPart]) -> Result<(), Failure> {
+    let texts = parts
+        .iter()
+        .filter_map(|part| if let RunPart::Text { text } = part { Some(text.len()) } else { None });
+    let bytes: usize = texts.sum();
+    if bytes <= USER_TEXT_BYTES_MAX {
+        return Ok(());
+    }
+    Err(too_much("the prompt with its input and files", &format!("{bytes} bytes of text")))
+}
+
+fn too_much(what: &str, size: &str) -> Failure {
+    let why = format!("{what} has {size}, and a model is shown at most {USER_TEXT_BYTES_MAX}");
+    Failure::not_started("usage", why)
+        .with_hint("keep it in a file below the directory and name its path, so that the model reads what it needs")
 }
 
 /// Puts words and piped text together; none without both.
@@ -108,25 +130,24 @@ fn read_stdin() -> Result<String, Failure> {
     if matches!(poll(&mut polled, Some(&SILENCE_BEFORE_HINT)), Ok(0)) {
         print::err("stead: reading standard input until its end (use < /dev/null to have none)\n");
     }
-    let bytes = bounded(io::stdin().lock(), USER_TEXT_BYTES_MAX, "standard input")?;
+    // One byte more than is taken tells that there is more; how much, nobody has read.
+    let bytes = read(io::stdin().lock(), USER_TEXT_BYTES_MAX + 1, "standard input")?;
+    if bytes.len() > USER_TEXT_BYTES_MAX {
+        return Err(too_much("standard input", &format!("more than {USER_TEXT_BYTES_MAX} bytes")));
+    }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::not_started("usage", format!("standard input is not UTF-8 at byte {at}"))
     })
 }
 
-fn bounded(reader: impl io::Read, bytes_max: usize, name: &str) -> Result<Vec<u8>, Failure> {
+/// Reads at most so many bytes.
+fn read(reader: impl io::Read, bytes_max: usize, name: &str) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+    let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX);
     reader.take(limit).read_to_end(&mut bytes).map_err(|error| {
         Failure::not_started("usage", format!("{name} cannot be read: {error}"))
     })?;
-    if bytes.len() > bytes_max {
-        return Err(Failure::not_started(
-            "usage",
-            format!("{name} is larger than {bytes_max} bytes"),
-        ));
-    }
     Ok(bytes)
 }
 
@@ -137,7 +158,13 @@ fn file(path: &Path) -> Result<RunPart, Failure> {
         let code = if error.kind() == io::ErrorKind::NotFound { "not_found" } else { "usage" };
         Failure::not_started(code, format!("{name} cannot be opened: {error}"))
     })?;
-    part(&name, bounded(opened, USER_FILE_BYTES_MAX / 4 * 3, &name)?)
+    let bytes = read(opened, FILE_BYTES_MAX + 1, &name)?;
+    if bytes.len() > FILE_BYTES_MAX {
+        let why = format!("{name} is larger than {FILE_BYTES_MAX} bytes");
+        return Err(Failure::not_started("usage", why)
+            .with_hint("name its path in the prompt, so that the model reads what it needs"));
+    }
+    part(&name, bytes)
 }
 
 fn part(name: &str, bytes: Vec<u8>) -> Result<RunPart, Failure> {
@@ -161,11 +188,7 @@ fn part(name: &str, bytes: Vec<u8>) -> Result<RunPart, Failure> {
         return Err(unknown());
     }
     if text.len() > USER_TEXT_BYTES_MAX {
-        return Err(Failure::not_started(
-            "usage",
-            format!("{name} is larger than {USER_TEXT_BYTES_MAX} bytes"),
-        )
-        .with_hint("name its path in the prompt, so that the model reads what it needs"));
+        return Err(too_much(name, &format!("{} bytes of text", text.len())));
     }
     Ok(RunPart::Text { text: format!("{name}:\n\n{}", fenced(&text)) })
 }
@@ -193,6 +216,16 @@ mod tests {
     }
 
     #[test]
+    fn more_text_than_a_model_is_shown_is_refused_with_its_size() {
+        let text = |bytes: usize| RunPart::Text { text: "x".repeat(bytes) };
+        let half = USER_TEXT_BYTES_MAX / 2;
+        within_bounds(&[text(half), text(half)]).unwrap();
+        let failure = within_bounds(&[text(half), text(half), text(1)]).unwrap_err();
+        assert!(failure.message.contains("has 262145 bytes of text"), "{}", failure.message);
+        assert!(failure.message.ends_with("at most 262144") && failure.hint.is_some());
+    }
+
+    #[test]
     fn files_are_told_apart_by_their_bytes() {
         let kind = |bytes: &[u8]| match part("dir/a.bin", bytes.to_vec()) {
             Ok(RunPart::Text { text }) => text,
@@ -207,6 +240,6 @@ mod tests {
         assert_eq!(kind("gr\u{fc}n\n".as_bytes()), "dir/a.bin:\n\n```\ngr\u{fc}n\n```");
         assert_eq!(kind(b"\xfe\xfd"), "usage");
         assert_eq!(kind(&vec![b'a'; USER_TEXT_BYTES_MAX + 1]), "usage");
-        assert!(bounded(&b"abc"[..], 2, "it").is_err());
+        assert_eq!(read(&b"abc"[..], 2, "it").unwrap(), b"ab");
     }
 }

@@ -180,24 +180,8 @@ async fn keys_of_a_request_are_bounded_like_stored_ones() {
 }
 
 #[tokio::test]
-async fn names_and_queries_of_nothing_are_refused() {
+async fn queries_of_nothing_are_refused() {
     let stage = Stage::new().await;
-    for field in ["cwd", "workspace_id", "model_id", "provider_id", "session_id", "idempotency_key"]
-    {
-        let mut body = json!({"messages": [{"role": "user", "content": "hi"}]});
-        body[field] = json!("/etc\0");
-        let sent = stage.client().events(Endpoint::AgentRun, Target::default(), Some(&body), None);
-        let told = problem(sent.await);
-        assert_eq!((told.code.as_str(), told.field.as_deref()), ("invalid_field", Some(field)));
-    }
-    for field in ["cwd", "workspace_id", "model", "title"] {
-        let mut body = json!({});
-        body[field] = json!("/etc\0");
-        let target = Target::default();
-        let sent = stage.client().json::<_, Value>(Endpoint::SessionCreate, target, Some(&body));
-        let told = problem(sent.await);
-        assert_eq!((told.code.as_str(), told.field.as_deref()), ("invalid_field", Some(field)));
-    }
     for route in TABLE.iter().filter(|route| route.method == Method::Get) {
         if route.endpoint == Endpoint::ChatStream {
             continue;

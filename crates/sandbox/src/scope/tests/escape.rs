@@ -1,5 +1,7 @@
 //! What tries to get away: background children, sessions of their own, second forks.
 
+use vocab::limits::CHILD_KILL_ROUNDS_MAX;
+
 use super::*;
 
 /// A grandchild that left its group and its parent and does not listen to TERM. It prints its pid.
@@ -57,28 +59,24 @@ fn what_a_call_of_its_own_lifetime_leaves_behind_is_killed_with_it() {
 fn a_survivor_may_go_on_writing() {
     let scope = scope();
     let dir = tempfile::tempdir().unwrap();
-    let ready = dir.path().join("ready");
+    // Pipes with a name: whoever opens one end waits for the other.
+    let [ready, done] = ["ready", "done"].map(|name| {
+        let (path, mode) = (dir.path().join(name), rustix::fs::Mode::from_raw_mode(0o600));
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        path
+    });
+    // Twice what a pipe holds can only be written if somebody reads.
+    let more = 2 * vocab::limits::CHILD_PIPE_BYTES;
     let script = format!(
-        "(trap : USR1; sleep 1000 & : >{0:?}; wait; while :; do echo noise; done) & \
-         until [ -e {0:?} ]; do sleep 0.01; done; echo $!",
-        ready
+        "(trap : USR1; sleep 1000 & echo >{ready:?}; wait; head -c {more} /dev/zero; echo $? >{done:?}; \
+         sleep 1000) & read _ <{ready:?}; echo $!"
     );
     let (report, output) = run_in(&scope, bash(&script));
     assert_eq!(report.output_end, OutputEnd::Silence);
     let pid = numbers(&output)[0];
     let raw = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(raw, rustix::process::Signal::USR1).unwrap();
-    let written = |pid: u32| {
-        let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap();
-        numbers(io.lines().find(|line| line.starts_with("wchar")).unwrap())[0]
-    };
-    let clock = Clock::system();
-    // Twice what a pipe holds can only be written if somebody reads.
-    let more = 2 * u32::try_from(vocab::limits::CHILD_PIPE_BYTES).unwrap();
-    while written(pid) < more {
-        assert!(clock.monotonic() < PATIENCE, "nobody reads");
-        std::thread::yield_now();
-    }
+    assert_eq!(fs::read_to_string(done).unwrap(), "0\n", "nobody reads");
     scope.end(PATIENCE);
     assert_gone(pid);
 }
@@ -153,6 +151,41 @@ fn leftovers_of_an_earlier_start_are_found_by_their_marker() {
     let killed = reap_leftovers(&["another".into(), run], Duration::ZERO);
     assert_eq!(killed.len(), 1, "{killed:?}");
     assert_eq!(child.wait(), ExitStatus::Signaled { number: 9, name: "SIGKILL" });
+}
+
+#[test]
+fn a_detached_child_that_nobody_waits_for_leaves_no_zombie() {
+    let null = || fs::File::options().read(true).write(true).open("/dev/null").unwrap().into();
+    let stdio = Stdio { stdin: null(), stdout: null(), stderr: null() };
+    let detached = plan(bash("exec sleep 1000").lifetime(Lifetime::Detached));
+    let [ends, stays] = [(), ()].map(|()| launch_detached(&detached, &stdio).unwrap());
+    let [ended, stayed] = [&ends, &stays].map(|child| child.id().pid);
+    assert!(ends.signal(rustix::process::Signal::KILL));
+    let mut fds = [rustix::event::PollFd::new(&ends, rustix::event::PollFlags::IN)];
+    rustix::event::poll(&mut fds, Some(&tree::timespec(PATIENCE))).unwrap();
+    drop((ends, stays));
+    assert!(proc_fs::process(ended).unwrap().zombie);
+    registry::sweep();
+    assert_eq!(proc_fs::process(ended), None);
+    assert_alive(stayed);
+    let raw = rustix::process::Pid::from_raw(i32::try_from(stayed).unwrap()).unwrap();
+    rustix::process::kill_process(raw, rustix::process::Signal::KILL).unwrap();
+    assert_gone(stayed);
+    registry::sweep();
+    assert!(!registry::is_direct(stayed));
+}
+
+#[test]
+fn what_keeps_appearing_is_chased_for_so_many_rounds() {
+    let scope = scope();
+    let mut rounds = 0;
+    let mut find = || {
+        rounds += 1;
+        let (_, output) = run_in(&scope, bash("sleep 1000 >/dev/null 2>&1 & echo $!"));
+        vec![proc_fs::process(numbers(&output)[0]).unwrap()]
+    };
+    let killed = tree::end(&mut find, Duration::ZERO, &Clock::system(), &mut Idle);
+    assert_eq!((rounds, killed.len()), (CHILD_KILL_ROUNDS_MAX, CHILD_KILL_ROUNDS_MAX));
 }
 
 #[test]

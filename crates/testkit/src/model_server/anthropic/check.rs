@@ -8,6 +8,7 @@ use axum::http::HeaderMap;
 use serde_json::Value;
 
 use crate::model_server::{
+    head::Head,
     plan::{Block, Plan},
     refusal::{Refusal, Vendor},
     routes::Asked,
@@ -30,6 +31,15 @@ const FIELDS: &[&str] = &[
     "service_tier",
 ];
 
+const HEAD: Head = Head {
+    vendor: Vendor::Anthropic,
+    key: ("x-api-key", ""),
+    fields: FIELDS,
+    no_object: "body: Input should be an object",
+    unknown: |name| format!("{name}: Extra inputs are not permitted"),
+    no_model: "model: Field required",
+};
+
 /// The most blocks that may be marked for the cache.
 const CACHE_MARKS_MAX: usize = 4;
 
@@ -40,21 +50,11 @@ pub(in crate::model_server) fn check(
     headers: &HeaderMap,
     body: &Value,
 ) -> Checked<Asked> {
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(key) = &plan.key
-        && header("x-api-key") != Some(key)
-    {
-        return Err(Refusal::usual(Vendor::Anthropic, 401));
-    }
-    if header("anthropic-version").is_none() {
+    HEAD.key(plan, headers)?;
+    if !headers.contains_key("anthropic-version") {
         return Err(Refusal::bad("anthropic-version: header is required"));
     }
-    let fields = body.as_object().ok_or_else(|| Refusal::bad("body: Input should be an object"))?;
-    if let Some(name) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
-        return Err(Refusal::bad(format!("{name}: Extra inputs are not permitted")));
-    }
-    let model = body["model"].as_str().filter(|model| !model.is_empty());
-    let model = model.ok_or_else(|| Refusal::bad("model: Field required"))?;
+    let model = HEAD.model(body)?;
     let tokens = body["max_tokens"].as_u64().filter(|count| *count > 0);
     let tokens = tokens.ok_or_else(|| Refusal::bad("max_tokens: Field required"))?;
     if body["thinking"]["type"] == "enabled" {
@@ -70,7 +70,7 @@ pub(in crate::model_server) fn check(
     }
     let (user, step, spoken) = Conversation::new(plan).read(&body["messages"])?;
     Ok(Asked {
-        model: model.to_owned(),
+        model,
         streaming: body["stream"].as_bool().unwrap_or(false),
         usage_in_stream: true,
         user,

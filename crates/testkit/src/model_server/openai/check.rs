@@ -8,6 +8,7 @@ use axum::http::HeaderMap;
 use serde_json::Value;
 
 use crate::model_server::{
+    head::Head,
     plan::Plan,
     refusal::{Refusal, Vendor},
     routes::Asked,
@@ -41,6 +42,15 @@ const FIELDS: &[&str] = &[
     "verbosity",
 ];
 
+const HEAD: Head = Head {
+    vendor: Vendor::OpenAi,
+    key: ("authorization", "Bearer "),
+    fields: FIELDS,
+    no_object: "The body must be an object.",
+    unknown: |name| format!("Unrecognized request argument supplied: {name}"),
+    no_model: "you must provide a model parameter",
+};
+
 /// The longest id of a call.
 const CALL_ID_CHARS_MAX: usize = 40;
 
@@ -51,20 +61,8 @@ pub(in crate::model_server) fn check(
     headers: &HeaderMap,
     body: &Value,
 ) -> Checked<Asked> {
-    if let Some(key) = &plan.key {
-        let shown = headers.get("authorization").and_then(|value| value.to_str().ok());
-        if shown != Some(&format!("Bearer {key}")) {
-            return Err(Refusal::usual(Vendor::OpenAi, 401));
-        }
-    }
-    let fields = body.as_object().ok_or_else(|| Refusal::bad("The body must be an object."))?;
-    if let Some(name) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
-        return Err(Refusal::bad(format!("Unrecognized request argument supplied: {name}")));
-    }
-    let model = body["model"]
-        .as_str()
-        .filter(|model| !model.is_empty())
-        .ok_or_else(|| Refusal::bad("you must provide a model parameter"))?;
+    HEAD.key(plan, headers)?;
+    let model = HEAD.model(body)?;
     let streaming = body["stream"].as_bool().unwrap_or(false);
     if !streaming && !body["stream_options"].is_null() {
         return Err(Refusal::bad(
@@ -79,7 +77,7 @@ pub(in crate::model_server) fn check(
     tools(body)?;
     let (user, step, spoken) = messages(body)?;
     Ok(Asked {
-        model: model.to_owned(),
+        model,
         streaming,
         usage_in_stream: body["stream_options"]["include_usage"].as_bool().unwrap_or(false),
         user,

@@ -1,10 +1,12 @@
 //! The `bash` tool over real shells.
 
+#![expect(clippy::disallowed_methods, reason = "tests arrange and look at real files")]
+
 use crate::bench::{Bench, details};
 use serde_json::json;
 use stdx::proc_id::ProcId;
 use vocab::outcome::Effect;
-use workspace::call::{Call, Envelope};
+use workspace::call::{Call, Envelope, Progress};
 
 #[tokio::test]
 async fn output_and_code_are_told() {
@@ -90,18 +92,22 @@ async fn cancelling_ends_the_command_and_keeps_what_it_said() {
 #[tokio::test]
 async fn output_is_told_while_the_command_runs() {
     let bench = Bench::new();
-    let command = "echo one; while [ ! -e go ]; do sleep 0.02; done; echo two";
-    let call =
-        bench.workspace.call(bench.prepared("bash", json!({"command": command})), bench.context());
-    let go = async {
-        while bench.progress.lock().unwrap().is_empty() {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-        bench.file("go", "");
+    let pipe = bench.pipe("go");
+    let (tell, mut told) = tokio::sync::mpsc::channel(8);
+    let context = workspace::call::CallContext {
+        progress: std::sync::Arc::new(move |Progress::Output(text)| tell.try_send(text).unwrap()),
+        ..bench.context()
     };
-    let (outcome, ()) = futures_util::future::join(call, go).await;
+    let command = json!({"command": "echo one; read _ <go; echo two"});
+    let call = bench.workspace.call(bench.prepared("bash", command), context);
+    let go = async {
+        let first = told.recv().await.unwrap();
+        tokio::task::spawn_blocking(move || std::fs::write(pipe, "\n")).await.unwrap().unwrap();
+        first
+    };
+    let (outcome, first) = futures_util::future::join(call, go).await;
     assert_eq!(outcome.plain_text(), "one\ntwo");
-    assert_eq!(bench.progress.lock().unwrap().concat(), "one\ntwo\n");
+    assert_eq!((first.as_str(), told.recv().await.as_deref()), ("one\n", Some("two\n")));
 }
 
 #[tokio::test]
@@ -125,6 +131,22 @@ async fn much_output_is_kept_whole_beside_its_end() {
 }
 
 #[tokio::test]
+async fn output_that_could_not_be_kept_is_told_as_such() {
+    let bench = Bench::new();
+    let place = bench.dir.path().join("artifacts");
+    std::fs::remove_dir(&place).unwrap();
+    std::fs::write(&place, "no directory").unwrap();
+    let outcome = bench.call("bash", json!({"command": "seq 1 3000"})).await;
+    let wanted = "[Lines 1001-3000 of 3000. The full output could not be kept]";
+    assert!(outcome.plain_text().ends_with(wanted));
+    let told = details(&outcome);
+    assert_eq!(
+        (&told["fullOutputPath"], &told["fullOutputDropped"]),
+        (&json!(null), &json!(13_893))
+    );
+}
+
+#[tokio::test]
 async fn what_a_command_leaves_running_is_named_and_ends_with_the_run() {
     let bench = Bench::new();
     let outcome = bench.call("bash", json!({"command": "sleep 600 & echo $!"})).await;
@@ -133,9 +155,11 @@ async fn what_a_command_leaves_running_is_named_and_ends_with_the_run() {
     let text = outcome.plain_text();
     assert!(text.starts_with(&format!("{pid}\n\n[Still running: {pid} sleep 600.")), "{text}");
     assert!(text.contains("stead bg"));
+    assert!(bench.owner.as_ref().unwrap().is_busy());
     let sleeper = ProcId::of(u32::try_from(pid).unwrap()).unwrap();
     let ended = bench.workspace.end_run(&bench.run).await;
     assert_eq!(ended, [format!("ended {pid} sleep 600")]);
     assert!(!sleeper.is_alive());
+    assert!(!bench.owner.as_ref().unwrap().is_busy());
     assert_eq!(bench.workspace.end_run(&bench.run).await, Vec::<String>::new());
 }

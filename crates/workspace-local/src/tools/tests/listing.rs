@@ -1,9 +1,11 @@
 //! The `ls` and `find` tools over real directories.
 
+#![expect(clippy::disallowed_methods, reason = "tests arrange and look at real files")]
+
 use crate::bench::{Bench, details};
 use serde_json::json;
 use std::os::unix::{ffi::OsStrExt, fs::symlink};
-use vocab::limits::LS_LIMIT_DEFAULT;
+use vocab::limits::{LS_LIMIT_DEFAULT, SEARCH_BYTES_MAX};
 
 #[tokio::test]
 async fn ls_lists_in_order_and_marks_what_links_lead_to() {
@@ -62,4 +64,36 @@ async fn find_sorts_and_says_what_it_left_out() {
     bench.refused_before("find", json!({"pattern": "a["}), "invalid_pattern").await;
     bench.refused_before("find", json!({"pattern": "x", "path": "b.ts"}), "not_a_directory").await;
     bench.refused_before("find", json!({"pattern": "x", "path": "none"}), "not_found").await;
+}
+
+#[tokio::test]
+async fn searches_and_listings_hold_a_bounded_text() {
+    let bench = Bench::new();
+    // Each byte of these names is shown as four.
+    for n in 0..SEARCH_BYTES_MAX / 1_000 + 100 {
+        let name = [format!("{n:05}").as_bytes(), &[0xff; 250]].concat();
+        std::fs::write(bench.root().join(std::ffi::OsStr::from_bytes(&name)), "").unwrap();
+    }
+    let line = format!("x{}\n", "y".repeat(199));
+    for n in 0..SEARCH_BYTES_MAX / 200_000 {
+        bench.file(&format!("text/{n}"), line.repeat(1_000));
+    }
+    let check = async |tool: &str, arguments: serde_json::Value| {
+        let outcome = bench.call(tool, arguments).await;
+        let told = details(&outcome);
+        let total = usize::try_from(told["truncation"]["totalBytes"].as_u64().unwrap()).unwrap();
+        assert!(SEARCH_BYTES_MAX / 2 < total && total <= SEARCH_BYTES_MAX, "{tool}: {total}");
+        outcome.plain_text()
+    };
+    check("ls", json!({"limit": 100_000})).await;
+    let text = check("find", json!({"pattern": "0*", "limit": 100_000})).await;
+    assert!(text.contains("[The search ended after "), "{text}");
+    let text = check("grep", json!({"pattern": "x", "limit": 100_000})).await;
+    assert!(text.contains("[The search ended after "), "{text}");
+    let workspace = &bench.workspace;
+    let paths = workspace.glob(bench.at("."), "0*".into(), 100_000).await.map(drop);
+    let lines = workspace.grep(bench.at("."), "x".into(), 100_000).await.map(drop);
+    for refused in [paths, lines] {
+        assert_eq!(refused.unwrap_err().code, "too_many_results");
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, details};
 use serde_json::json;
-use vocab::limits::{GREP_HEAP_BYTES_MAX, GREP_LINE_CHARS_MAX};
+use vocab::limits::{GREP_FILE_BYTES_MAX, GREP_HEAP_BYTES_MAX, GREP_LINE_CHARS_MAX};
 
 #[tokio::test]
 async fn grep_finds_lines_with_what_stands_around_them() {
@@ -55,6 +55,28 @@ async fn grep_cuts_long_lines_and_says_so() {
     let line = outcome.plain_text().lines().next().unwrap().to_owned();
     assert_eq!(line, format!("a:1: {}… [cut]", "é".repeat(GREP_LINE_CHARS_MAX)));
     assert_eq!(details(&outcome)["linesTruncated"], true);
+}
+
+#[tokio::test]
+async fn grep_holds_a_bounded_text_of_one_file() {
+    let bench = Bench::new();
+    let line = format!("x{}\n", "y".repeat(99));
+    bench.file("a", line.repeat(2 * GREP_FILE_BYTES_MAX / line.len()));
+    bench.file("b", "x\n");
+    let check = async |arguments: serde_json::Value, wanted: &str| {
+        let outcome = bench.call("grep", arguments).await;
+        let told = details(&outcome);
+        let total = usize::try_from(told["truncation"]["totalBytes"].as_u64().unwrap()).unwrap();
+        assert!(total <= GREP_FILE_BYTES_MAX, "{total}");
+        assert_eq!(told["bytesLimitReached"], true);
+        let text = outcome.plain_text();
+        assert!(text.contains(wanted), "{}", &text[text.len() - 200..]);
+    };
+    check(json!({"pattern": "x", "limit": 100_000}), "[The search ended after 1").await;
+    // The first match alone has more around it than may be held.
+    bench.file("a", format!("x\n{}x\n", line.repeat(1_000).replace('x', &"é".repeat(400))));
+    let wide = json!({"pattern": "x", "limit": 100_000, "context": 1_000});
+    check(wide, "[The search ended after 1 matches").await;
 }
 
 #[tokio::test]

@@ -1,0 +1,84 @@
+//! The daemon as a process: the files that it may open, and where its last words go.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    os::unix::{fs::MetadataExt as _, net::UnixStream},
+};
+
+use serde_json::Value;
+
+use crate::home::{Home, read, write};
+
+/// What the starter's shell leaves of the limit on open files.
+const STARTER_FILES: u64 = 256;
+
+#[test]
+fn a_daemon_opens_more_files_than_its_starter_may() {
+    let home = Home::new();
+    let line = format!("ulimit -S -n {STARTER_FILES} && exec \"$0\" daemon start --json");
+    let started = home.shell(&line).with(0);
+    let registration: Value = serde_json::from_str(&started.out).unwrap();
+
+    let of_hard = read("/proc/self/limits".as_ref());
+    let hard = open_files(&of_hard, 1);
+    let of_daemon = read(format!("/proc/{}/limits", registration["pid"]).as_ref());
+    assert_eq!(open_files(&of_daemon, 0), hard.min(vocab::limits::OPEN_FILES));
+
+    // Each connection is a file of the daemon's, and all of them answer at the same time.
+    let socket = registration["socket"].as_str().unwrap();
+    let mut connections: Vec<UnixStream> =
+        (0..STARTER_FILES + 44).map(|_| UnixStream::connect(socket).unwrap()).collect();
+    for connection in connections.iter_mut().rev() {
+        connection.write_all(b"GET /daemon/status HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+        let mut status = [0; 12];
+        connection.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+    }
+}
+
+/// Returns the soft (0) or hard (1) limit of open files in a text of `/proc/PID/limits`.
+fn open_files(text: &str, column: usize) -> u64 {
+    let line = text.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let word = line.split_whitespace().nth(column).unwrap();
+    word.parse().unwrap_or(u64::MAX)
+}
+
+#[test]
+fn a_followed_log_ends_with_its_reader() {
+    let home = Home::new();
+    home.stead(&["daemon", "start"]).with(0);
+    let mut follower = home.command(&["daemon", "logs", "--follow"]).spawn().unwrap();
+    let mut reader = BufReader::new(follower.stdout.take().unwrap());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    assert!(line.contains("\"ready\""), "{line}");
+    drop(reader);
+    assert_eq!(follower.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_log_that_is_cut_within_a_character_is_shown() {
+    let home = Home::new();
+    home.stead(&["daemon", "start"]).with(0);
+    home.stead(&["daemon", "stop"]).with(0);
+    let log = home.path("state/logs/daemon.log");
+    // The last bytes that are looked at begin in the middle of one.
+    let text = "é".repeat(usize::try_from(vocab::limits::LOG_FILE_BYTES_MAX / 2).unwrap());
+    write(&log, &format!("{text}\nlast\n"));
+    let shown = home.stead(&["daemon", "logs", "-n", "2"]).with(0).out;
+    assert!(shown.ends_with("é\nlast\n"));
+}
+
+#[test]
+fn a_start_sets_a_full_file_of_errors_aside() {
+    let home = Home::new();
+    home.stead(&["daemon", "start"]).with(0);
+    home.stead(&["daemon", "stop"]).with(0);
+    let path = home.path("state/logs/daemon.err");
+    let full = "x".repeat(usize::try_from(vocab::limits::ERRORS_FILE_BYTES_MAX).unwrap() + 1);
+    write(&path, &full);
+    home.stead(&["daemon", "start"]).with(0);
+    assert_eq!(read(&path), "");
+    assert_eq!(read(&path.with_extension("err.1")), full);
+    assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+}
