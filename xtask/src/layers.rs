@@ -30,6 +30,7 @@ pub(crate) const MAY_SERIALIZE: &[(&str, &str)] = &[
     ("store", "rows that hold JSON"),
     ("provider", "the dialects of model vendors"),
     ("workspace-remote", "the workspace protocol"),
+    ("pty", "the files of a job and the frames of its host"),
     ("cli", "the stable output of --json"),
     ("testkit", "scripts and servers for tests"),
     ("xtask", "never part of the product"),

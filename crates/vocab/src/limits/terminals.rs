@@ -58,4 +58,11 @@ limits! { TERMINALS:
     SCREEN_REQUEST_BYTES_MAX: usize = 256, "bytes",
         "a question inside a control string (DECRQSS, XTGETTCAP)",
         "screen::what_a_program_says_is_cut_to_its_limits";
+    // pty
+    FRAME_BYTES_MAX: usize = 16 << 20, "bytes",
+        "a frame on a host's socket; a paste of a large file fits",
+        "pty::frames_beyond_the_limit_are_refused";
+    JOB_FILE_BYTES_MAX: u64 = 1 << 20, "bytes",
+        "a job's record with its command and environment; half of what the kernel gives a program",
+        "pty::a_record_beyond_the_limit_is_refused";
 }
