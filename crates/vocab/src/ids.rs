@@ -8,6 +8,10 @@ use uuid::Uuid;
 /// The variable that names the run in the environment of every process that the run started.
 pub const RUN_MARKER: &str = "STEAD_RUN";
 
+/// The variable that names the job in the environment of every process of it. A job's terminal is a
+/// person's, so it is another one than the run's.
+pub const JOB_MARKER: &str = "STEAD_JOB_ID";
+
 /// Why a text is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a {kind} id: expected {prefix} and 32 hexadecimal digits")]
