@@ -9,4 +9,5 @@
 
 pub mod frame;
 pub mod hello;
+pub mod host;
 pub mod job;

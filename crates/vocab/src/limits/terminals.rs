@@ -65,4 +65,43 @@ limits! { TERMINALS:
     JOB_FILE_BYTES_MAX: u64 = 1 << 20, "bytes",
         "a job's record with its command and environment; half of what the kernel gives a program",
         "pty::a_record_beyond_the_limit_is_refused";
+    HOST_CLIENTS_MAX: usize = 64, "clients",
+        "connections to one host; whoever has said nothing yet makes room",
+        "pty::there_is_room_for_so_many_clients";
+    HOST_QUEUE_BYTES_MAX: usize = 4 << 20, "bytes",
+        "output that one client has not read; beyond it, it gets the screen instead when it reads on",
+        "pty::a_client_that_never_reads_holds_nobody_up";
+    HOST_REPLIES_BYTES_MAX: usize = 32 << 20, "bytes",
+        "all that one client has not read; one that asks on without reading is let go of",
+        "pty::a_client_that_asks_and_never_reads_is_let_go_of";
+    HOST_SNAPSHOT_BYTES_MAX: usize = 16 << 20, "bytes",
+        "a snapshot with its scrollback, one frame; a larger one comes without scrollback",
+        "pty::a_snapshot_beyond_its_limit_comes_without_scrollback";
+    HOST_INPUT_BYTES_MAX: usize = 1 << 20, "bytes",
+        "what was typed and the program has not read; beyond it the writer is not listened to",
+        "pty::input_that_a_program_does_not_read_is_bounded";
+    HOST_SEQUENCE_BYTES_MAX: usize = 4 << 10, "bytes",
+        "an answer of a client's terminal that is still coming; a longer one is taken for text",
+        "pty::an_answer_without_an_end_is_text";
+    HOST_TURN_BYTES: usize = 64 << 10, "bytes",
+        "read from a program or a client before the others have their turn",
+        "pty::everyone_has_a_turn";
+    HOST_GRACE_MS: u64 = 5_000, "ms",
+        "from asking a program to end to killing it; agents store their session in it",
+        "pty::a_program_that_ignores_the_polite_signal_is_killed";
+    HOST_DRAIN_MS_MAX: u64 = 200, "ms",
+        "for the last output after a program's end, where somebody else holds its terminal open",
+        "pty::a_background_child_does_not_hold_the_end_up";
+    HOST_FAREWELL_MS_MAX: u64 = 1_000, "ms",
+        "for clients to read how it ended; who does not is left",
+        "pty::a_client_that_never_reads_does_not_hold_the_end_up";
+    HOST_QUIET_MS: u64 = 1_000, "ms",
+        "of silence before the screen's text is written; a person reads no faster",
+        "pty::the_text_is_written_on_quiet_and_no_later_than_its_age";
+    HOST_SCREEN_AGE_MS_MAX: u64 = 30_000, "ms",
+        "the age of the screen's text while a program never falls silent",
+        "pty::the_text_is_written_on_quiet_and_no_later_than_its_age";
+    HOST_RECORD_RETRY_MS: u64 = 2_000, "ms",
+        "between two tries to write how a job ended, on a full disk",
+        "pty::an_end_that_cannot_be_written_is_tried_again";
 }
