@@ -153,9 +153,8 @@ impl Host {
 
     /// Waits for something to happen, or for the next moment at which something is due.
     fn wait(&self) -> io::Result<Vec<(Source, PollFlags)>> {
-        let mut sources = vec![Source::Door, Source::Signals];
-        let mut fds =
-            vec![PollFd::new(&self.door, PollFlags::IN), PollFd::new(&self.signals, PollFlags::IN)];
+        let mut sources = vec![Source::Signals];
+        let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
         if self.program.end.is_running() {
             sources.push(Source::Program);
             fds.push(PollFd::new(&self.program.child, PollFlags::IN));
@@ -175,6 +174,9 @@ impl Host {
             sources.push(Source::Client(client.id));
             fds.push(PollFd::new(&client.stream, flags));
         }
+        // Those who have gone make room for those who wait.
+        sources.push(Source::Door);
+        fds.push(PollFd::new(&self.door, PollFlags::IN));
         let due = self.due().map(|due| due.saturating_sub(self.clock.monotonic()));
         let timeout = due.map(|due| Timespec::try_from(due).unwrap_or_default());
         match poll(&mut fds, timeout.as_ref()) {

@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     frame::{self, Decoder, Frame, Kind},
-    hello,
     job::JobRecord,
 };
 

@@ -99,7 +99,7 @@ fn twenty_viewers_see_the_same() {
     viewers.iter_mut().for_each(|viewer| drop(viewer.wait(Kind::Resync)));
     job.control().ask(&json!({"op": "send", "text": "\r"}));
     for viewer in &mut viewers {
-        viewer.wait_for("\r\n1\r\n");
+        viewer.wait_for("1\r\n2\r\n");
         viewer.wait_for("5000\r\nend");
         assert_eq!(viewer.let_go(), json!({"reason": "exit"}));
     }

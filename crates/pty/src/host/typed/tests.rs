@@ -11,8 +11,8 @@ fn check(text: &str, wants: Wants, passed: &str, is_typed: bool) {
     let expected = Sorted { bytes: passed.into(), is_typed };
     for at in 0..=text.len() {
         let (first, second) = text.as_bytes().split_at(at);
-        let cuts_key =
-            first.ends_with(b"\x1b") || matches!(first, [.., 0x1b, b'[' | b']' | b'P' | b'O']);
+        let cuts_key = first.ends_with(b"\x1b")
+            || matches!(first, [.., 0x1b, b'[' | b']' | b'P' | b'O' | b'_']);
         if at != 0 && cuts_key {
             continue;
         }
