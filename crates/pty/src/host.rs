@@ -27,7 +27,7 @@ use sandbox::{Scope, scope::Child, signals};
 use screen::{Mirror, Size};
 use stdx::{clock::Clock, lock::Lock};
 use vocab::{
-    limits::{HOST_INPUT_BYTES_MAX, HOST_TURN_BYTES},
+    limits::HOST_INPUT_BYTES_MAX,
     outcome::{Effect, Failure},
 };
 
@@ -36,6 +36,10 @@ use crate::job::{ExitRecord, JobFiles};
 
 /// What a terminal is until somebody has looked at it.
 const SIZE_UNSEEN: (u16, u16) = (120, 30);
+
+/// How much is read at once, from the program and from a client. On the stack, so that an idle host's heap
+/// holds no buffer.
+const READ_BYTES: usize = 16 << 10;
 
 /// A job's host at work.
 struct Host {
@@ -245,7 +249,7 @@ impl Host {
     fn hear(&mut self, id: u64, flags: PollFlags) {
         let Some(client) = self.crowd.find(id) else { return };
         if flags.contains(PollFlags::IN) {
-            let mut buffer = vec![0; HOST_TURN_BYTES];
+            let mut buffer = [0; READ_BYTES];
             let bytes = client.read(&mut buffer).unwrap_or_default();
             client.decoder.push(bytes);
             self.read_frames(id);

@@ -29,4 +29,4 @@ pub use environ::Environment;
 pub use plan::{Plan, PlanError, find_shell};
 pub use policy::{Lifetime, Policy};
 pub use probe::{Host, become_subreaper, seal_descriptors};
-pub use scope::{RunError, Scope, capture, reap_leftover_jobs, reap_leftovers};
+pub use scope::{RunError, Scope, capture};

@@ -7,11 +7,8 @@ use screen::{Event, FOCUS_OUT};
 use stdx::state_file;
 use vocab::limits::{HOST_INPUT_BYTES_MAX, HOST_QUIET_MS, HOST_SCREEN_AGE_MS_MAX, HOST_TURN_BYTES};
 
-use super::{Host, terminal::Output};
+use super::{Host, READ_BYTES, terminal::Output};
 use crate::frame::{self, Kind};
-
-/// How much is read at once; the kernel hands over about as much.
-const READ_BYTES: usize = 16 << 10;
 
 /// When the screen's text is written.
 #[derive(Debug, Default)]

@@ -84,7 +84,7 @@ limits! { TERMINALS:
         "an answer of a client's terminal that is still coming; a longer one is taken for text",
         "pty::an_answer_without_an_end_is_text";
     HOST_TURN_BYTES: usize = 64 << 10, "bytes",
-        "read from a program or a client before the others have their turn",
+        "read from a program before the others have their turn",
         "pty::everyone_has_a_turn";
     HOST_GRACE_MS: u64 = 5_000, "ms",
         "from asking a program to end to killing it; agents store their session in it",

@@ -125,7 +125,7 @@ fn a_background_child_does_not_hold_the_end_up() {
     client.type_in("\r");
     assert_eq!(job.end().code, Some(0));
     let left = [job.files.id().to_string()];
-    assert_eq!(sandbox::reap_leftover_jobs(&left, Duration::ZERO).len(), 1);
+    assert_eq!(sandbox::scope::reap_leftover_jobs(&left, Duration::ZERO).len(), 1);
 }
 
 #[test]
