@@ -21,7 +21,7 @@ pub(crate) const OPEN: &[&str] = &["stdx", "vocab"];
 
 /// Crates whose code also runs where no runtime may: between fork and exec, in a host that must stay
 /// tiny, or on threads that kernel restrictions apply to one by one.
-pub(crate) const RUNTIME_FREE: &[&str] = &["confine", "sandbox", "pty"];
+pub(crate) const RUNTIME_FREE: &[&str] = &["confine", "sandbox", "screen", "pty"];
 
 /// Crates that may give their types a wire shape, and why.
 pub(crate) const MAY_SERIALIZE: &[(&str, &str)] = &[
@@ -30,6 +30,7 @@ pub(crate) const MAY_SERIALIZE: &[(&str, &str)] = &[
     ("store", "rows that hold JSON"),
     ("provider", "the dialects of model vendors"),
     ("workspace-remote", "the workspace protocol"),
+    ("pty", "the files of a job and the frames of its host"),
     ("cli", "the stable output of --json"),
     ("testkit", "scripts and servers for tests"),
     ("xtask", "never part of the product"),
@@ -52,13 +53,15 @@ pub(crate) const ROWS: &[Row] = &[
         because: "what keeps paths inside is small enough to be read whole" },
     Row { name: "sandbox", level: 2, may_use: &[],
         because: "where children are born nobody knows what the command is for" },
+    Row { name: "screen", level: 2, may_use: &[],
+        because: "a screen is a function of a program's bytes; processes and clients are others' business" },
     Row { name: "workspace-local", level: 3, may_use: &["workspace", "confine", "sandbox"],
         because: "files come from confine, children from sandbox, and callers see the seam only" },
     Row { name: "workspace-remote", level: 3, may_use: &["workspace"],
         because: "a pipe between two workspaces executes nothing itself" },
     Row { name: "mcp", level: 3, may_use: &["workspace", "sandbox"],
         because: "a foreign tool server is one more source of tools, started as a confined child" },
-    Row { name: "pty", level: 3, may_use: &["sandbox"],
+    Row { name: "pty", level: 3, may_use: &["sandbox", "screen"],
         because: "a host outlives the daemon and must stay tiny" },
     Row { name: "lsp", level: 3, may_use: &["workspace", "sandbox"],
         because: "a language server is a source of tools, started as a confined child" },

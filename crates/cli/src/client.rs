@@ -23,6 +23,7 @@ use daemon::{paths::Paths, single};
 use stdx::state_file;
 use tokio::sync::oneshot;
 use vocab::{
+    ids::JOB_MARKER,
     limits::{DAEMON_CHECK_MS_MAX, DAEMON_READY_MS_MAX, HANDSHAKE_MS_MAX, STATE_FILE_BYTES_MAX},
     outcome::{Effect, Failure},
 };
@@ -249,6 +250,8 @@ fn spawn(paths: &Paths, turn: &File) -> Result<Child, Failure> {
         .env_clear()
         .envs(env::without_keys(paths))
         .stdin(Stdio::from(turn))
+        // A daemon started from inside a job is none of the job's processes, and must not end with it.
+        .env_remove(JOB_MARKER)
         .stdout(Stdio::piped())
         .stderr(Stdio::from(errors))
         .spawn()

@@ -148,7 +148,8 @@ async fn end_leftovers(store: &Store) -> anyhow::Result<()> {
     if !runs.is_empty() {
         let grace = Duration::from_millis(CHILD_GRACE_MS);
         let killed =
-            tokio::task::spawn_blocking(move || sandbox::reap_leftovers(&runs, grace)).await?;
+            tokio::task::spawn_blocking(move || sandbox::scope::reap_leftovers(&runs, grace))
+                .await?;
         tracing::warn!(runs = live.len(), killed = killed.len(), "the last daemon died at work");
     }
     Ok(())

@@ -26,6 +26,7 @@ pub(crate) fn code_of(code: &str) -> u8 {
     match code {
         "usage" | "ambiguous" | "invalid_field" | "unknown_field" | "config_invalid" => USAGE,
         "not_found"
+        | "job_not_found"
         | "session_not_found"
         | "workspace_not_found"
         | "no_live_run"

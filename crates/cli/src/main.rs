@@ -14,17 +14,20 @@ mod models;
 mod print;
 mod role;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser as _;
 
 fn main() -> ExitCode {
     // The fast path: scripts ask for the version often, and nothing else need start for that.
-    let mut words = std::env::args_os().skip(1);
-    if let (Some(first), None) = (words.next(), words.next())
-        && (first == "--version" || first == "-V")
-    {
-        return print::out(&format!("stead {}\n", env!("CARGO_PKG_VERSION")));
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match words.split_first() {
+        Some((first, [])) if first == "--version" || first == "-V" => {
+            return print::out(&format!("stead {}\n", env!("CARGO_PKG_VERSION")));
+        }
+        // There are as many hosts as jobs, and each stays as small as it starts.
+        Some((first, rest)) if first == role::host::WORD => return role::host::run(rest),
+        _ => {}
     }
     let args = match args::Args::try_parse() {
         Ok(args) => args,

@@ -4,6 +4,7 @@ mod completions;
 pub(crate) mod daemon;
 pub(crate) mod debug;
 mod demo;
+pub(crate) mod host;
 mod models;
 mod run;
 mod secrets;

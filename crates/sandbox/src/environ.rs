@@ -11,7 +11,7 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
-use vocab::ids::RUN_MARKER;
+use vocab::ids::{JOB_MARKER, RUN_MARKER};
 
 /// How a row of the base table compares with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,23 @@ pub const BASE: &[Allowed] = &[
     row("SystemRoot", Match::WindowsExact, "Windows programs cannot load libraries without it"),
     row("ComSpec", Match::WindowsExact, "names the command interpreter"),
     row("PATHEXT", Match::WindowsExact, "says which file names are programs"),
+];
+
+/// What a job's program may inherit from whoever asked for the job. Everything else must be named.
+pub const JOB_BASE: &[Allowed] = &[
+    row("PATH", Match::Exact, "commands are found through it"),
+    row("HOME", Match::Exact, "programs keep their configuration and sign-in below it"),
+    row("USER", Match::Exact, "commit authors and prompts fall back to it"),
+    row("SHELL", Match::Exact, "agents start the person's own"),
+    row("LANG", Match::Exact, "decides the encoding of output"),
+    row("LC_", Match::Prefix, "the parts of the locale that LANG does not decide"),
+    row("COLORTERM", Match::Exact, "programs decide about colors by it"),
+    row("HTTP_PROXY", Match::Exact, "an agent without its proxy reaches no model"),
+    row("HTTPS_PROXY", Match::Exact, "an agent without its proxy reaches no model"),
+    row("NO_PROXY", Match::Exact, "what must not go through the proxy"),
+    row("http_proxy", Match::Exact, "the spelling that older libraries read"),
+    row("https_proxy", Match::Exact, "the spelling that older libraries read"),
+    row("no_proxy", Match::Exact, "the spelling that older libraries read"),
 ];
 
 /// Names that carry Stead's own credentials, compared without regard to case.
@@ -107,18 +124,22 @@ pub fn is_filtered(name: &OsStr) -> bool {
         at.and_then(|at| name.get(at..))
             .is_some_and(|end| end.eq_ignore_ascii_case(suffix.as_bytes()))
     };
+    is_own(name) || SECRET_SUFFIXES.iter().any(ends)
+}
+
+/// Tells whether `name` carries a credential of Stead's own.
+fn is_own(name: &[u8]) -> bool {
     let begins = |prefix: &&str| {
         name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
     };
     OWN_NAMES.iter().any(|own| name.eq_ignore_ascii_case(own.as_bytes()))
         || OWN_PREFIXES.iter().any(begins)
-        || SECRET_SUFFIXES.iter().any(ends)
 }
 
-/// Tells whether the base table lets `name` through.
-fn is_base(name: &OsStr) -> bool {
+/// Tells whether a base table lets `name` through.
+fn is_base(table: &[Allowed], name: &OsStr) -> bool {
     let bytes = name.as_bytes();
-    BASE.iter().any(|row| match row.matches {
+    table.iter().any(|row| match row.matches {
         Match::Exact if cfg!(windows) => bytes.eq_ignore_ascii_case(row.name.as_bytes()),
         Match::Exact => bytes == row.name.as_bytes(),
         Match::Prefix => bytes.starts_with(row.name.as_bytes()),
@@ -126,9 +147,22 @@ fn is_base(name: &OsStr) -> bool {
     })
 }
 
+/// Which names never pass, whoever asked for them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Filter {
+    /// For tools, which a model calls: whatever looks like a secret.
+    #[default]
+    Tool,
+    /// For jobs, which a person asks for and names variables for: Stead's own credentials.
+    Job,
+}
+
 /// What a child sees. Every name in it passed the filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Environment(BTreeMap<OsString, OsString>);
+pub struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+    filter: Filter,
+}
 
 impl Environment {
     /// Returns an environment with nothing in it.
@@ -143,10 +177,23 @@ impl Environment {
     pub fn for_tools(parent: &[(OsString, OsString)], operator: &[OsString]) -> Self {
         let mut built = Self::empty();
         for (name, value) in parent {
-            if is_base(name) || operator.contains(name) {
+            if is_base(BASE, name) || operator.contains(name) {
                 // A name the filter refuses is left out: that is what the filter is for.
                 built.set(name, value).ok();
             }
+        }
+        built
+    }
+
+    /// Builds the environment of a job's program: what the job's table lets through from `parent`, and
+    /// what a person named, which wins. Only Stead's own credentials are left out.
+    #[must_use]
+    pub fn for_jobs(parent: &[(OsString, OsString)], named: &[(OsString, OsString)]) -> Self {
+        let mut built = Self { variables: BTreeMap::new(), filter: Filter::Job };
+        let inherited = parent.iter().filter(|(name, _)| is_base(JOB_BASE, name));
+        for (name, value) in inherited.chain(named) {
+            // A name the filter refuses is left out: that is what the filter is for.
+            built.set(name, value).ok();
         }
         built
     }
@@ -168,27 +215,31 @@ impl Environment {
         if value.as_bytes().contains(&0) {
             return Err(Refused::Malformed(name.to_owned()));
         }
-        if is_filtered(name) {
+        let is_refused = match self.filter {
+            Filter::Tool => is_filtered(name),
+            Filter::Job => is_own(name.as_bytes()),
+        };
+        if is_refused {
             return Err(Refused::Credential(name.to_owned()));
         }
-        self.0.insert(name.to_owned(), value.to_owned());
+        self.variables.insert(name.to_owned(), value.to_owned());
         Ok(())
     }
 
     /// Takes a variable out.
     pub fn remove(&mut self, name: impl AsRef<OsStr>) {
-        self.0.remove(name.as_ref());
+        self.variables.remove(name.as_ref());
     }
 
     /// Returns a variable's value.
     #[must_use]
     pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
-        self.0.get(name.as_ref()).map(OsString::as_os_str)
+        self.variables.get(name.as_ref()).map(OsString::as_os_str)
     }
 
     /// Walks over names and values, ordered by name.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
-        self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 
     /// Marks every process of a run, so that it can be told apart after it lost its parent.
@@ -196,6 +247,14 @@ impl Environment {
     pub fn with_run(mut self, run: &str) -> Self {
         // A run id with a NUL byte cannot be carried; such a process is found by its other traces.
         self.set(RUN_MARKER, run).ok();
+        self
+    }
+
+    /// Marks every process of a job, so that it is found also after it left its terminal.
+    #[must_use]
+    pub(crate) fn with_job(mut self, job: &str) -> Self {
+        // As above: a job's id is digits.
+        self.set(JOB_MARKER, job).ok();
         self
     }
 

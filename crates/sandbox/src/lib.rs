@@ -5,7 +5,7 @@
 //! the child may see and do; [`Plan::realize`] checks it against the [`Host`]; [`Scope::run`] starts it,
 //! reads its output, and tells how it ended and what it left behind; [`Scope::end`] kills the rest.
 //!
-//! Not here: terminals (`pty` owns its own child), the meaning of a command, decoding of output, any
+//! Not here: terminals (`pty` opens them, a child is only born on one), the meaning of a command, decoding of output, any
 //! asynchronous runtime. Confined backends have their place in [`plan::Backend`] and are not built yet.
 
 mod cancel;
@@ -20,6 +20,7 @@ mod proc_fs;
 mod registry;
 pub mod report;
 pub mod scope;
+pub mod signals;
 mod spawn;
 mod tree;
 
@@ -28,4 +29,4 @@ pub use environ::Environment;
 pub use plan::{Plan, PlanError, find_shell};
 pub use policy::{Lifetime, Policy};
 pub use probe::{Host, become_subreaper, seal_descriptors};
-pub use scope::{RunError, Scope, capture, reap_leftovers};
+pub use scope::{RunError, Scope, capture};

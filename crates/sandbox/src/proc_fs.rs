@@ -13,7 +13,10 @@ use rustix::{
     process::getpid,
 };
 use stdx::proc_id::Stat;
-use vocab::{ids::RUN_MARKER, limits};
+use vocab::{
+    ids::{JOB_MARKER, RUN_MARKER},
+    limits,
+};
 
 use crate::environ::CALL_MARKER;
 
@@ -76,6 +79,7 @@ pub(crate) fn adopted_children() -> Option<Vec<u32>> {
 pub(crate) struct Marks {
     pub(crate) run: Option<String>,
     pub(crate) call: Option<u64>,
+    pub(crate) job: Option<String>,
 }
 
 /// Reads the marks of a process; none when its environment may not be read or it is gone.
@@ -91,6 +95,7 @@ fn marks_in(environ: impl Read) -> Option<Marks> {
         let Ok(line) = std::str::from_utf8(line) else { continue };
         match line.split_once('=') {
             Some((RUN_MARKER, run)) => marks.run = Some(run.to_owned()),
+            Some((JOB_MARKER, job)) => marks.job = Some(job.to_owned()),
             Some((CALL_MARKER, call)) => marks.call = call.parse().ok(),
             _ => {}
         }

@@ -21,6 +21,7 @@ mod error;
 
 use std::{
     fmt, io,
+    os::fd::OwnedFd,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -40,11 +41,12 @@ use crate::{
     proc_fs::{self, Process},
     registry,
     report::{ExitReport, Killed, Survivor},
-    tree::{self, Claim, Idle},
+    tree::{self, Claim, Idle, Mark},
 };
 
 /// Owns the processes started in it. Dropping it kills them without grace; [`Scope::end`] is kinder.
 pub struct Scope {
+    mark: Mark,
     run: String,
     clock: Clock,
     since: u64,
@@ -79,7 +81,18 @@ impl Scope {
     /// Opens a scope. `run` marks its processes and must be unique among all scopes of the machine.
     #[must_use]
     pub fn open(run: &str) -> Self {
+        Self::marked(Mark::Run, run)
+    }
+
+    /// Opens a scope for a job's program, which is started with [`Scope::launch_on_terminal`].
+    #[must_use]
+    pub fn open_job(job: &str) -> Self {
+        Self::marked(Mark::Job, job)
+    }
+
+    fn marked(mark: Mark, run: &str) -> Self {
         Self {
+            mark,
             run: run.to_owned(),
             clock: Clock::system(),
             since: proc_fs::ticks_now(),
@@ -115,6 +128,32 @@ impl Scope {
     /// When nothing was started.
     pub fn launch(&self, plan: &Plan, stdio: &Stdio) -> Result<Child, RunError> {
         child::launch(Some(self), plan, stdio)
+    }
+
+    /// Starts a plan that stays, on a terminal: its streams, and what controls the session it leads. It
+    /// is killed when the starting thread ends.
+    ///
+    /// # Errors
+    /// When nothing was started.
+    pub fn launch_on_terminal(&self, plan: &Plan, terminal: &OwnedFd) -> Result<Child, RunError> {
+        child::launch_on_terminal(self, plan, terminal)
+    }
+
+    /// Asks every process of the scope to end, and does not wait until it has. Who wants to go on
+    /// meanwhile calls this, and [`Scope::end`] without grace when time is over.
+    pub fn ask_to_end(&self) {
+        tree::ask(&self.claim().living());
+    }
+
+    /// Leaves what still lives to itself. For a job whose program has ended by itself: what it put in
+    /// the background on purpose goes on.
+    pub fn release(self) {
+        if !self.ended.swap(true, Ordering::SeqCst) {
+            registry::detach();
+            if std::mem::take(&mut self.state().gave_birth) {
+                registry::parent_went();
+            }
+        }
     }
 
     /// Tells whether a call is in progress or something lives that one left behind, as far as is known
@@ -174,6 +213,7 @@ impl Scope {
         let state = self.state();
         let children = state.children.iter().filter_map(|child| child.waitable_pid());
         Claim {
+            mark: self.mark,
             run: self.run.clone(),
             call: None,
             roots: state.roots.iter().copied().chain(children).collect(),
@@ -228,7 +268,7 @@ impl Scope {
     }
 
     /// Reads on where a call stopped, so that what it left running may go on writing.
-    fn drain(&self, pipe: std::os::fd::OwnedFd) -> io::Result<()> {
+    fn drain(&self, pipe: OwnedFd) -> io::Result<()> {
         let mut state = self.state();
         if state.drain.is_none() {
             state.drain = Some(Drain::start()?);
@@ -284,8 +324,17 @@ pub fn launch_detached(plan: &Plan, stdio: &Stdio) -> Result<Child, RunError> {
 /// Ends what an earlier process with these runs left behind: every process that carries one of their
 /// markers. Called at start, before any scope is open, with the runs the store calls interrupted.
 pub fn reap_leftovers(runs: &[String], grace: Duration) -> Vec<Killed> {
+    reap(Mark::Run, runs, grace)
+}
+
+/// Ends what jobs left behind whose host was killed.
+pub fn reap_leftover_jobs(jobs: &[String], grace: Duration) -> Vec<Killed> {
+    reap(Mark::Job, jobs, grace)
+}
+
+fn reap(mark: Mark, runs: &[String], grace: Duration) -> Vec<Killed> {
     let mut find = || {
-        let claims = runs.iter().map(|run| Claim { run: run.clone(), ..Claim::default() });
+        let claims = runs.iter().map(|run| Claim { mark, run: run.clone(), ..Claim::default() });
         claims.flat_map(|claim| claim.living()).collect()
     };
     if runs.is_empty() {

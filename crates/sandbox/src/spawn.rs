@@ -11,7 +11,7 @@
 //! 2. the death signal is set, then the parent is compared: a parent that died before would not be seen;
 //! 3. group or session, so that the program cannot fork before it can be found;
 //! 4. directory, by handle;
-//! 5. descriptors 0, 1, 2, then everything above is marked to close: only copies made here pass;
+//! 5. descriptors 0, 1, 2, the controlling terminal where one is wanted, then everything above is marked to close: only copies made here pass;
 //! 6. signals are unblocked, since a mask survives into the program;
 //! 7. the program.
 //!
@@ -45,6 +45,8 @@ pub(crate) struct Birth<'a> {
 pub(crate) enum Ties {
     /// In a group of its own, killed when the starting thread ends.
     Thread,
+    /// Leader of a session that its first stream controls, killed when the starting thread ends.
+    Terminal,
     /// In a group of its own.
     Group,
     /// In a session of its own.
@@ -57,6 +59,7 @@ pub(crate) enum Step {
     Descriptors,
     Birth,
     Group,
+    Terminal,
     Directory,
     Program,
 }
@@ -177,7 +180,7 @@ fn become_program(setup: &Setup) -> Step {
         // SAFETY: numbers that cannot be set are refused by the call; the rest go to their default.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
-    if setup.ties == Ties::Thread {
+    if matches!(setup.ties, Ties::Thread | Ties::Terminal) {
         // SAFETY: plain integers.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         // SAFETY: no arguments.
@@ -189,7 +192,7 @@ fn become_program(setup: &Setup) -> Step {
         // SAFETY: plain integers.
         Ties::Thread | Ties::Group => unsafe { libc::setpgid(0, 0) },
         // SAFETY: no arguments.
-        Ties::None => unsafe { libc::setsid() },
+        Ties::None | Ties::Terminal => unsafe { libc::setsid() },
     };
     if grouped < 0 {
         return Step::Group;
@@ -203,6 +206,10 @@ fn become_program(setup: &Setup) -> Step {
         if unsafe { libc::dup2(from, to) } < 0 {
             return Step::Descriptors;
         }
+    }
+    // SAFETY: plain integers; the descriptor was just copied there.
+    if setup.ties == Ties::Terminal && unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) } < 0 {
+        return Step::Terminal;
     }
     // A kernel without the call leaves what is marked already, which is all that Rust opens.
     close_on_exec_from(3).ok();

@@ -35,9 +35,19 @@ use crate::{
     report::Killed,
 };
 
-/// What marks the processes of a run, or of one call of it.
+/// Which variable marks them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Mark {
+    #[default]
+    Run,
+    Job,
+}
+
+/// What marks the processes of a run, or of one call of it, or of a job.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Claim {
+    pub(crate) mark: Mark,
+    /// The mark's value.
     pub(crate) run: String,
     /// One call alone; the whole run if absent.
     pub(crate) call: Option<u64>,
@@ -100,7 +110,11 @@ impl Claim {
                 continue;
             }
             let marks = proc_fs::marks(found.pid).unwrap_or_default();
-            match marks.run {
+            let owner = match self.mark {
+                Mark::Run => marks.run,
+                Mark::Job => marks.job,
+            };
+            match owner {
                 Some(run) if run != self.run => {}
                 Some(_) if self.call.is_some() && marks.call != self.call => {}
                 Some(_) => {
@@ -135,6 +149,15 @@ impl Pump for Idle {
     }
 
     fn pump(&mut self) {}
+}
+
+/// Asks all that live politely to end, and does not wait for it.
+pub(crate) fn ask(living: &[Process]) {
+    let mut doomed = Doomed::default();
+    doomed.add(living);
+    doomed.signal(Signal::TERM);
+    // A stopped process would keep the signal for later.
+    doomed.signal(Signal::CONT);
 }
 
 /// Processes being ended, by handle.

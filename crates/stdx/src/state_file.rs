@@ -135,6 +135,27 @@ fn whole(path: &Path, file: &File, len: u64, bytes_max: u64) -> io::Result<Vec<u
 /// # Errors
 /// When the temporary sibling cannot be written or renamed; the old content then stands.
 pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(path, bytes, Care::PowerLoss)
+}
+
+/// Publishes a private file as [`publish`] does, without waiting for the disk: it survives the death of
+/// any process, but not that of the machine. For what is written often and can be done without.
+///
+/// # Errors
+/// When the temporary sibling cannot be written or renamed; the old content then stands.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(path, bytes, Care::Crash)
+}
+
+/// What a file has to survive.
+#[derive(Clone, Copy, PartialEq)]
+enum Care {
+    Crash,
+    PowerLoss,
+}
+
+fn put(path: &Path, bytes: &[u8], care: Care) -> io::Result<()> {
+    let sync = |file: &File| if care == Care::PowerLoss { file.sync_all() } else { Ok(()) };
     let parent = path.parent().unwrap_or_else(|| Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // A kill before the rename leaves it behind; [`sweep`] knows it by this name.
@@ -145,9 +166,9 @@ pub fn publish(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .mode(0o600)
         .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
         .open(&temporary)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| sync(&file)))
         .and_then(|()| fs::rename(&temporary, path))
-        .and_then(|()| File::open(parent)?.sync_all());
+        .and_then(|()| sync(&File::open(parent)?));
     if written.is_err() {
         // The rename may already have happened; a missing temporary is what we want.
         fs::remove_file(&temporary).ok();

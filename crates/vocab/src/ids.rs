@@ -8,6 +8,10 @@ use uuid::Uuid;
 /// The variable that names the run in the environment of every process that the run started.
 pub const RUN_MARKER: &str = "STEAD_RUN";
 
+/// The variable that names the job in the environment of every process of it. A job's terminal is a
+/// person's, so it is another one than the run's.
+pub const JOB_MARKER: &str = "STEAD_JOB_ID";
+
 /// Why a text is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a {kind} id: expected {prefix} and 32 hexadecimal digits")]
@@ -91,6 +95,68 @@ ids! {
     ArtifactId, "artifact", "art_";
 }
 
+/// A program in a terminal: eight hexadecimal digits, short enough to be typed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct JobId(String);
+
+impl JobId {
+    const N_DIGITS: usize = 8;
+
+    /// Makes a new one at random. Whoever makes the job's directory finds out whether it is taken.
+    #[must_use]
+    pub fn generate() -> Self {
+        let mut text = Uuid::new_v4().simple().to_string();
+        text.truncate(Self::N_DIGITS);
+        Self(text)
+    }
+
+    /// Returns the text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for JobId {
+    type Err = BadJobId;
+    fn from_str(text: &str) -> Result<Self, BadJobId> {
+        let is_digit = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() == Self::N_DIGITS && text.bytes().all(is_digit) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadJobId { text: text.chars().take(80).collect() })
+        }
+    }
+}
+
+impl TryFrom<String> for JobId {
+    type Error = BadJobId;
+    fn try_from(text: String) -> Result<Self, BadJobId> {
+        text.parse()
+    }
+}
+
+impl From<JobId> for String {
+    fn from(id: JobId) -> Self {
+        id.0
+    }
+}
+
+/// Why a text is not a job's id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a job id: expected eight hexadecimal digits")]
+pub struct BadJobId {
+    /// What was given.
+    pub text: String,
+}
+
 /// The id a model gave to one tool call; unique within its run, opaque to us.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -123,6 +189,15 @@ mod tests {
         assert!(ids.is_sorted());
         let unique: std::collections::BTreeSet<_> = ids.iter().collect();
         assert_eq!(unique.len(), ids.len());
+    }
+
+    #[test]
+    fn a_job_id_is_eight_digits_and_nothing_that_could_be_a_path() {
+        let id = JobId::generate();
+        assert_eq!(id.as_str().parse(), Ok(id.clone()));
+        for bad in ["", "0123456", "012345678", "0123456G", "0123ABCD", "../../ab", "0123456/"] {
+            assert!(bad.parse::<JobId>().is_err(), "{bad}");
+        }
     }
 
     #[test]

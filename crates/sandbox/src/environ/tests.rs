@@ -90,3 +90,28 @@ fn what_no_environment_can_carry_is_refused() {
         assert_eq!(refused.code(), "environment_malformed");
     }
 }
+
+#[test]
+fn a_job_inherits_its_table_and_what_was_named_but_no_credential_of_ours() {
+    let parent = pairs(&[
+        ("PATH", "/bin"),
+        ("LC_ALL", "C"),
+        ("https_proxy", "http://proxy"),
+        ("TERM", "dumb"),
+        ("GITHUB_TOKEN", "not named"),
+        ("EDITOR", "not named"),
+        ("STEAD_WORKSPACE_TOKEN", "own"),
+    ]);
+    let named = pairs(&[
+        ("ANTHROPIC_API_KEY", "named"),
+        ("PATH", "/opt/bin"),
+        ("STEAD_WORKSPACE_TLS_KEY", "own"),
+        ("stead_remote_token", "own"),
+    ]);
+    let mut built = Environment::for_jobs(&parent, &named);
+    built.set("STEAD_JOB_TOKEN", "for the job").unwrap();
+    assert_eq!(built.set("STEAD_REMOTE_TOKEN", "v").unwrap_err().code(), "environment_credential");
+    let all: Vec<_> = built.iter().map(|(name, _)| name.to_str().unwrap()).collect();
+    let expected = ["ANTHROPIC_API_KEY", "LC_ALL", "PATH", "STEAD_JOB_TOKEN", "https_proxy"];
+    assert_eq!((all.as_slice(), built.get("PATH")), (&expected[..], Some(OsStr::new("/opt/bin"))));
+}

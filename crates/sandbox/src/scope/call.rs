@@ -20,7 +20,7 @@ use crate::{
     registry,
     report::{ExitReport, ExitStatus, OutputEnd, Survivor},
     spawn::{self, Birth, Born, Step, Stillborn, Ties, Waited},
-    tree::{self, Claim},
+    tree::{self, Claim, Mark},
 };
 
 /// Runs a plan to its end.
@@ -68,9 +68,14 @@ pub(super) fn bear(
 ) -> Result<Born, RunError> {
     let mut environment = plan.environment.clone();
     if let Some(scope) = scope {
-        environment = environment.with_run(&scope.run);
-        // The name is ours and passes; the value is a number.
-        environment.set(CALL_MARKER, number.to_string()).ok();
+        environment = match scope.mark {
+            Mark::Run => environment.with_run(&scope.run),
+            Mark::Job => environment.with_job(&scope.run),
+        };
+        if scope.mark == Mark::Run {
+            // The name is ours and passes; the value is a number.
+            environment.set(CALL_MARKER, number.to_string()).ok();
+        }
     }
     let envp = environment.to_exec();
     let birth = Birth {
@@ -186,6 +191,7 @@ impl Call<'_> {
 
     fn claim(&self, unwaited: bool) -> Claim {
         Claim {
+            mark: self.scope.mark,
             run: self.scope.run.clone(),
             call: Some(self.number),
             roots: if unwaited { vec![self.born.pid] } else { Vec::new() },

@@ -18,7 +18,7 @@ use super::{RunError, Scope, call};
 use crate::{
     Lifetime, Plan, registry,
     report::ExitStatus,
-    spawn::{self, Ties},
+    spawn::{self, Born, Ties},
     tree,
 };
 
@@ -59,6 +59,17 @@ pub(super) struct Inner {
     ended: Mutex<Option<ExitStatus>>,
 }
 
+/// Starts a plan that stays, on a terminal.
+pub(super) fn launch_on_terminal(
+    scope: &Scope,
+    plan: &Plan,
+    terminal: &OwnedFd,
+) -> Result<Child, RunError> {
+    let streams = [terminal; 3];
+    let born = call::bear(Some(scope), plan, registry::next_call(), streams, Ties::Terminal)?;
+    enter(Some(scope), born)
+}
+
 /// Starts a plan that stays; without a scope it answers to nobody.
 pub(super) fn launch(scope: Option<&Scope>, plan: &Plan, stdio: &Stdio) -> Result<Child, RunError> {
     let owner = scope.filter(|_| plan.lifetime != Lifetime::Detached);
@@ -69,6 +80,11 @@ pub(super) fn launch(scope: Option<&Scope>, plan: &Plan, stdio: &Stdio) -> Resul
     }
     let streams = [&stdio.stdin, &stdio.stdout, &stdio.stderr];
     let born = call::bear(owner, plan, registry::next_call(), streams, ties)?;
+    enter(owner, born)
+}
+
+/// Makes a child that was born its scope's.
+fn enter(owner: Option<&Scope>, born: Born) -> Result<Child, RunError> {
     let id = ProcId::of(born.pid).unwrap_or(ProcId { pid: born.pid, token: String::new() });
     let inner = Arc::new(Inner { pid: born.pid, handle: born.pidfd, ended: Mutex::new(None) });
     if let Some(scope) = owner {

@@ -91,7 +91,7 @@ impl From<Stillborn> for RunError {
             (Step::Directory, _) => Self::Cwd { source },
             (Step::Program, Some(libc::E2BIG)) => Self::TooLong { source },
             (Step::Program, _) => Self::Program { source },
-            (Step::Birth | Step::Group, _) => Self::Birth { source },
+            (Step::Birth | Step::Group | Step::Terminal, _) => Self::Birth { source },
         }
     }
 }

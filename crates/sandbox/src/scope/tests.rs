@@ -11,6 +11,7 @@ use crate::{
 };
 
 mod escape;
+mod job;
 
 /// A wait for the kernel to do what it was asked to; far beyond what it ever takes.
 const PATIENCE: Duration = Duration::from_secs(20);

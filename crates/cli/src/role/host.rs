@@ -1,0 +1,64 @@
+//! A job's host: an internal role, started by whoever starts jobs, and chosen before anything else.
+//!
+//! Its standard output is the starter's readiness pipe: one line, `ready`, or a failure as JSON. It opens
+//! nothing but the job's own files, and links into nothing that needs a runtime, a log or the
+//! configuration.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use pty::{hello, host, job::JobFiles};
+use rustix::fs::{Mode, OFlags};
+use vocab::{ids::JobId, outcome::Failure};
+
+use crate::{env, exit, print};
+
+/// The first word of this role.
+pub(crate) const WORD: &str = "host";
+/// Makes it the leader of a session of its own.
+const DETACH: &str = "--detach";
+
+/// Runs the host that the words after the first one ask for.
+pub(crate) fn run(words: &[OsString]) -> ExitCode {
+    match serve(words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            print::out(&format!("{}\n", String::from_utf8_lossy(&hello::to_json(&failure))));
+            ExitCode::from(exit::code_of(&failure.code))
+        }
+    }
+}
+
+fn serve(words: &[OsString]) -> Result<(), Failure> {
+    let usage = || Failure::not_started("usage", format!("stead {WORD} ID [{DETACH}]"));
+    let (id, flags) = words.split_first().ok_or_else(usage)?;
+    let id: JobId = id.to_str().and_then(|id| id.parse().ok()).ok_or_else(usage)?;
+    let detaches = match flags {
+        [] => false,
+        [flag] if flag == DETACH => true,
+        _ => return Err(usage()),
+    };
+    let paths = env::paths()?;
+    let files = JobFiles::new(&paths.home, &paths.runtime, &id);
+    if detaches {
+        // Who leads a session already is as detached as can be.
+        rustix::process::setsid().ok();
+    }
+    // A host lives long, and must not keep anybody from unmounting where it was started.
+    rustix::process::chdir("/").ok();
+    host::run(&files, || {
+        print::out("ready\n");
+        close_streams();
+    })?;
+    Ok(())
+}
+
+/// Lets go of what the starter gave, so that its pipe ends and its terminal may go.
+fn close_streams() {
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+    // Without it the pipe ends with the host: nobody waits for its end, only for its first line.
+    if let Ok(null) = null {
+        rustix::stdio::dup2_stdin(&null).ok();
+        rustix::stdio::dup2_stdout(&null).ok();
+        rustix::stdio::dup2_stderr(&null).ok();
+    }
+}

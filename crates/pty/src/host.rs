@@ -1,0 +1,263 @@
+//! The host of one job: one process, one thread, one loop.
+//!
+//! It holds the terminal, reads all that the program writes as soon as it is written, and hands it to
+//! whoever looks. Nothing a client does or leaves undone holds it up or ends it; while nothing happens it
+//! sleeps without a timer. The program's end is its own.
+//!
+//! Not here: who started it, what the program is for, and any file but the job's own.
+
+mod birth;
+mod client;
+mod control;
+mod crowd;
+mod door;
+mod ending;
+mod output;
+mod queue;
+mod terminal;
+mod typed;
+
+use std::{collections::VecDeque, io, time::Duration};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::Signal,
+};
+use sandbox::{Scope, scope::Child, signals};
+use screen::{Mirror, Size};
+use stdx::{clock::Clock, lock::Lock};
+use vocab::{
+    limits::HOST_INPUT_BYTES_MAX,
+    outcome::{Effect, Failure},
+};
+
+use self::{client::Flow, crowd::Crowd, door::Door, ending::End, output::Paper, terminal::Pty};
+use crate::job::{ExitRecord, JobFiles};
+
+/// What a terminal is until somebody has looked at it.
+const SIZE_UNSEEN: (u16, u16) = (120, 30);
+
+/// How much is read at once, from the program and from a client. On the stack, so that an idle host's heap
+/// holds no buffer.
+const READ_BYTES: usize = 16 << 10;
+
+/// A job's host at work.
+struct Host {
+    files: JobFiles,
+    clock: Clock,
+    pty: Pty,
+    mirror: Mirror,
+    program: Program,
+    crowd: Crowd,
+    door: Door,
+    signals: std::os::fd::OwnedFd,
+    /// What was typed and is not read by the program yet.
+    input: VecDeque<u8>,
+    /// The size that the program was told last.
+    size_told: Size,
+    paper: Paper,
+}
+
+/// The program and how far it is.
+struct Program {
+    child: Child,
+    /// None once what is left of it is left alone.
+    scope: Option<Scope>,
+    end: End,
+}
+
+/// What woke the loop up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Program,
+    Output,
+    Door,
+    Signals,
+    Client(u64),
+}
+
+/// Runs a job to its end and returns how that was. `ready` is called once its socket listens and its
+/// program runs.
+///
+/// # Errors
+/// When the job cannot be started, which its exit record tells as well, or the system refuses to wait.
+pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure> {
+    let (record, clock) = (files.read()?, Clock::system());
+    files.check_socket()?;
+    let lock =
+        Lock::try_acquire(&files.dir().join("host.lock")).map_err(|error| unusable(&error))?;
+    let Some(_lock) = lock else {
+        return Err(Failure::not_started("locked", format!("job {} has a host", files.id())));
+    };
+    if files.read_exit()?.is_some() {
+        return Err(Failure::not_started("job_ended", format!("job {} has ended", files.id())));
+    }
+    let watched = [Signal::TERM, Signal::INT, Signal::HUP];
+    let signals = signals::watch(&watched).map_err(|error| unusable(&error))?;
+    let door = Door::open(files.socket()).map_err(|error| unusable(&error))?;
+    let size = Size::clamped(SIZE_UNSEEN.0, SIZE_UNSEEN.1);
+    let born = Pty::open(size).map_err(|error| unusable(&error)).and_then(|pty| {
+        let (child, scope) = birth::start(files, &record, &pty)?;
+        Ok((pty, Program { child, scope: Some(scope), end: End::default() }))
+    });
+    let (pty, program) = match born {
+        Ok(born) => born,
+        Err(failure) => {
+            let at = clock.now().as_millis();
+            let failure = Some(failure);
+            let exit = ExitRecord { code: None, signal: None, at, stopped: false, failure };
+            let written = files.write_exit(&exit);
+            door.close();
+            written?;
+            return Err(exit.failure.unwrap_or_else(|| Failure::not_started("failed", "")));
+        }
+    };
+    let (mirror, paper) = (Mirror::new(size), Paper::default());
+    let (crowd, input) = (Crowd::default(), VecDeque::new());
+    let files = files.clone();
+    let mut host = Host {
+        files,
+        clock,
+        pty,
+        mirror,
+        program,
+        crowd,
+        door,
+        signals,
+        input,
+        size_told: size,
+        paper,
+    };
+    ready();
+    let exit = host.serve().map_err(|error| {
+        Failure::new("host_failed", Effect::Indeterminate, format!("the host cannot wait: {error}"))
+    });
+    host.door.close();
+    exit
+}
+
+fn unusable(error: &io::Error) -> Failure {
+    Failure::not_started("host_failed", format!("the host cannot be set up: {error}"))
+}
+
+impl Host {
+    /// Serves until the program has ended and that is written down.
+    fn serve(&mut self) -> io::Result<ExitRecord> {
+        loop {
+            for (source, flags) in self.wait()? {
+                self.meet(source, flags);
+            }
+            self.take_turns();
+            if let Some(exit) = self.try_to_end() {
+                self.say_farewell(&exit)?;
+                return Ok(exit);
+            }
+        }
+    }
+
+    /// Waits for something to happen, or for the next moment at which something is due.
+    fn wait(&self) -> io::Result<Vec<(Source, PollFlags)>> {
+        let mut sources = vec![Source::Signals];
+        let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        if self.program.end.is_running() {
+            sources.push(Source::Program);
+            fds.push(PollFd::new(&self.program.child, PollFlags::IN));
+        }
+        if !self.program.end.is_drained() {
+            let mut flags = PollFlags::IN;
+            flags.set(PollFlags::OUT, !self.input.is_empty());
+            sources.push(Source::Output);
+            fds.push(PollFd::new(&self.pty, flags));
+        }
+        let is_full = HOST_INPUT_BYTES_MAX <= self.input.len();
+        for client in &self.crowd.clients {
+            let is_held_back = is_full && self.crowd.writer == Some(client.id);
+            let mut flags = PollFlags::empty();
+            flags.set(PollFlags::IN, client.is_open() && !is_held_back);
+            flags.set(PollFlags::OUT, !client.queue.is_empty());
+            sources.push(Source::Client(client.id));
+            fds.push(PollFd::new(&client.stream, flags));
+        }
+        // Those who have gone make room for those who wait.
+        sources.push(Source::Door);
+        fds.push(PollFd::new(&self.door, PollFlags::IN));
+        let due = self.due().map(|due| due.saturating_sub(self.clock.monotonic()));
+        let timeout = due.map(|due| Timespec::try_from(due).unwrap_or_default());
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let told = sources.into_iter().zip(fds.iter().map(PollFd::revents));
+        Ok(told.filter(|(_, flags)| !flags.is_empty()).collect())
+    }
+
+    /// Returns the next moment at which something is due; none while nothing is.
+    fn due(&self) -> Option<Duration> {
+        [self.program.end.due(), self.paper.due()].into_iter().flatten().min()
+    }
+
+    fn meet(&mut self, source: Source, flags: PollFlags) {
+        match source {
+            Source::Program => self.see_end(),
+            Source::Output if flags.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) => {
+                self.read_output();
+            }
+            Source::Output => {}
+            Source::Door => self.welcome(),
+            Source::Signals => {
+                if signals::taken(&self.signals).is_ok_and(|signal| signal.is_some()) {
+                    self.terminate();
+                }
+            }
+            Source::Client(id) => self.hear(id, flags),
+        }
+    }
+
+    /// Does what the events of one round have left to be done once.
+    fn take_turns(&mut self) {
+        let size = self.mirror.size();
+        if size != self.size_told {
+            self.size_told = size;
+            // A terminal that cannot be told is one whose program has ended.
+            self.pty.resize(size).ok();
+        }
+        self.flush_input();
+        self.write_paper_when_due();
+        self.kill_when_due();
+        for idx in 0..self.crowd.clients.len() {
+            self.crowd.clients[idx].flush();
+            if self.crowd.clients[idx].queue.wants_snapshot() {
+                self.resync(idx, screen::Depth::Screen);
+                self.crowd.clients[idx].flush();
+            }
+        }
+        self.forget_the_gone();
+    }
+
+    fn flush_input(&mut self) {
+        while !self.input.is_empty() {
+            let n_typed = self.pty.write(self.input.as_slices().0);
+            if n_typed == 0 {
+                return;
+            }
+            self.input.drain(..n_typed);
+        }
+        self.input = VecDeque::new();
+    }
+
+    /// Hears one client.
+    fn hear(&mut self, id: u64, flags: PollFlags) {
+        let Some(client) = self.crowd.find(id) else { return };
+        if flags.contains(PollFlags::IN) {
+            let mut buffer = [0; READ_BYTES];
+            let bytes = client.read(&mut buffer).unwrap_or_default();
+            client.decoder.push(bytes);
+            self.read_frames(id);
+        } else if flags.intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) {
+            client.flow = Flow::Gone;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

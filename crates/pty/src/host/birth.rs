@@ -1,0 +1,66 @@
+//! From a job's record to its running program.
+
+use std::{collections::BTreeMap, ffi::OsString, path::Path};
+
+use rustix::fs::{Mode, OFlags};
+use sandbox::{Environment, Host as Machine, Plan, Policy, Scope, scope::Child};
+use vocab::outcome::Failure;
+
+use super::terminal::Pty;
+use crate::job::{JobFiles, JobRecord};
+
+/// The terminal that programs believe to be in.
+const TERM: &str = "xterm-256color";
+
+/// Starts the program on its terminal.
+///
+/// # Errors
+/// When it cannot be started; nothing was.
+pub(super) fn start(
+    files: &JobFiles,
+    record: &JobRecord,
+    pty: &Pty,
+) -> Result<(Child, Scope), Failure> {
+    let Some((program, args)) = record.command.split_first() else {
+        return Err(Failure::not_started("command_missing", "the job names no command"));
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let cwd = rustix::fs::open(&record.cwd, flags, Mode::empty()).map_err(|errno| {
+        let why = format!("{} cannot be entered: {errno}", record.cwd.display());
+        Failure::not_started("cwd_missing", why)
+    })?;
+    let policy = Policy::new(named(program, &record.cwd), cwd, environment(files, record)?);
+    let plan = Plan::realize(policy.args(args), &Machine::probe())?;
+    let Some(end) = pty.program_end() else {
+        return Err(Failure::not_started("terminal_gone", "the terminal is closed already"));
+    };
+    let scope = Scope::open_job(files.id().as_str());
+    let child = scope.launch_on_terminal(&plan, end)?;
+    Ok((child, scope))
+}
+
+/// Returns a program's name as a plan takes it: one that was written as a path begins where the job does.
+fn named(program: &str, cwd: &Path) -> OsString {
+    if program.contains('/') { cwd.join(program).into() } else { program.into() }
+}
+
+fn environment(files: &JobFiles, record: &JobRecord) -> Result<Environment, Failure> {
+    let pairs = |env: &BTreeMap<String, String>| -> Vec<(OsString, OsString)> {
+        env.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    };
+    let mut built = Environment::for_jobs(&[], &pairs(&record.env));
+    let (dir, socket) = (files.dir().as_os_str(), files.socket().as_os_str());
+    let mut own = vec![
+        ("TERM", TERM.as_ref()),
+        ("STEAD_JOB_TOKEN", record.token.as_ref()),
+        ("STEAD_JOB_DIR", dir),
+        ("STEAD_JOB_SOCK", socket),
+    ];
+    own.extend(record.daemon_socket.as_ref().map(|path| ("STEAD_DAEMON_SOCK", path.as_os_str())));
+    for (name, value) in own {
+        built
+            .set(name, value)
+            .map_err(|error| Failure::not_started(error.code(), error.to_string()))?;
+    }
+    Ok(built)
+}

@@ -1,0 +1,150 @@
+//! One connection: what it is, what it has said so far, what it has not read yet.
+
+use std::os::fd::OwnedFd;
+
+use rustix::{
+    io::Errno,
+    net::{RecvFlags, SendFlags, recv, send},
+};
+use screen::Size;
+use vocab::outcome::Failure;
+
+use super::{
+    queue::{Queue, Shared, Worth},
+    typed::Sorter,
+};
+use crate::{
+    frame::{self, Decoder, Kind},
+    hello::{self, Detached, Reason, Reply, Role, State},
+};
+
+/// How a connection goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// It is read.
+    Open,
+    /// It gets what it has not read, and nothing is read from it.
+    Closing,
+    /// It is gone.
+    Gone,
+}
+
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) id: u64,
+    pub(super) stream: OwnedFd,
+    pub(super) decoder: Decoder,
+    pub(super) queue: Queue,
+    /// None until it has said what it wants to be.
+    pub(super) role: Option<Role>,
+    pub(super) size: Option<Size>,
+    pub(super) sorter: Sorter,
+    pub(super) told: Option<State>,
+    pub(super) flow: Flow,
+}
+
+impl Client {
+    pub(super) fn new(id: u64, stream: OwnedFd) -> Self {
+        Self {
+            id,
+            stream,
+            decoder: Decoder::default(),
+            queue: Queue::default(),
+            role: None,
+            size: None,
+            sorter: Sorter::default(),
+            told: None,
+            flow: Flow::Open,
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.flow == Flow::Open
+    }
+
+    /// Tells whether it is there and looks.
+    pub(super) fn watches(&self) -> bool {
+        self.is_open() && matches!(self.role, Some(Role::Attach | Role::View | Role::Tail))
+    }
+
+    /// Tells whether it is there and may type.
+    pub(super) fn is_attached(&self) -> bool {
+        self.is_open() && self.role == Some(Role::Attach)
+    }
+
+    /// Reads what has come, up to a buffer of it; none when nothing did.
+    pub(super) fn read<'a>(&mut self, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+        match recv(&self.stream, &mut *buffer, RecvFlags::DONTWAIT) {
+            Ok((0, _)) => {
+                // It may still read what it has asked for.
+                self.flow = Flow::Closing;
+                None
+            }
+            Ok((n_bytes, _)) => buffer.get(..n_bytes),
+            Err(Errno::AGAIN | Errno::INTR) => None,
+            Err(_) => {
+                self.flow = Flow::Gone;
+                None
+            }
+        }
+    }
+
+    /// Sends what it takes now.
+    pub(super) fn flush(&mut self) {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let sent = self.queue.flush(|bytes| match send(&self.stream, bytes, flags) {
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            other => other,
+        });
+        if sent.is_err() || (self.flow == Flow::Closing && self.queue.is_empty()) {
+            self.flow = Flow::Gone;
+        }
+    }
+
+    pub(super) fn output(&mut self, frame: &Shared) {
+        if self.watches() {
+            self.queue.push_output(frame);
+        }
+    }
+
+    pub(super) fn say(&mut self, kind: Kind, payload: &[u8]) {
+        let is_screen = matches!(kind, Kind::State | Kind::Resync | Kind::Data);
+        let worth = if is_screen { Worth::Screen } else { Worth::Kept };
+        if self.queue.push(frame::encode(kind, payload), worth).is_err() {
+            self.flow = Flow::Gone;
+        }
+    }
+
+    pub(super) fn reply(&mut self, reply: &Reply) {
+        self.say(Kind::Reply, &hello::to_json(reply));
+    }
+
+    /// Tells what it may do, unless it knows.
+    pub(super) fn tell(&mut self, state: State) {
+        // One that is behind is told together with its next snapshot.
+        if self.told != Some(state) && !self.queue.is_behind() {
+            self.told = Some(state);
+            self.say(Kind::State, &hello::to_json(&state));
+        }
+    }
+
+    /// Gives it the whole in place of what waits.
+    pub(super) fn resync(&mut self, state: State, snapshot: &[u8]) {
+        self.queue.restart();
+        self.told = None;
+        self.tell(state);
+        let bytes = snapshot.len();
+        self.say(Kind::Resync, &hello::to_json(&hello::Resync { bytes }));
+        self.say(Kind::Data, snapshot);
+    }
+
+    /// Lets go of it.
+    pub(super) fn let_go(&mut self, reason: Reason, error: Option<Failure>) {
+        if self.is_open() {
+            self.say(Kind::Detached, &hello::to_json(&Detached { reason, error }));
+            if self.flow == Flow::Open {
+                self.flow = Flow::Closing;
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The operations.
+
+use screen::FOCUS_OUT;
+use vocab::{limits::HOST_INPUT_BYTES_MAX, outcome::Failure};
+
+use super::{Host, client::Client};
+use crate::hello::{self, Control, FEATURES, PROTOCOL, Reason, Reply, Status};
+
+impl Host {
+    /// Does what was asked and answers.
+    pub(super) fn control(&mut self, id: u64, payload: &[u8]) {
+        let done = hello::from_json::<Control>(payload).and_then(|asked| self.operate(asked));
+        let reply = done.unwrap_or_else(|error| Reply::Failed { error });
+        if let Some(client) = self.crowd.find(id) {
+            client.reply(&reply);
+        }
+    }
+
+    fn operate(&mut self, asked: Control) -> Result<Reply, Failure> {
+        match asked {
+            Control::Snapshot => Ok(Reply::Snapshot { text: self.screen_text() }),
+            Control::Status => Ok(Reply::Status(Box::new(self.status()))),
+            Control::Detach => {
+                for client in self.crowd.clients.iter_mut().filter(|client| client.watches()) {
+                    client.let_go(Reason::Request, None);
+                }
+                Ok(Reply::Done { ok: true })
+            }
+            Control::Terminate => {
+                self.terminate();
+                Ok(Reply::Done { ok: true })
+            }
+            Control::Send { text } => self.send(&text),
+        }
+    }
+
+    fn send(&mut self, text: &str) -> Result<Reply, Failure> {
+        if !self.program.end.is_running() {
+            return Err(Failure::not_started("job_ended", "the program has ended"));
+        }
+        if HOST_INPUT_BYTES_MAX < self.input.len() + text.len() {
+            let why = "the program has not read what was typed before";
+            return Err(Failure::not_started("input_full", why));
+        }
+        self.type_in(text.as_bytes());
+        if !self.crowd.is_attended() {
+            // A key makes a program believe that somebody looks.
+            self.tell_focus(FOCUS_OUT);
+        }
+        Ok(Reply::Done { ok: true })
+    }
+
+    fn status(&self) -> Status {
+        let size = self.mirror.size();
+        let is_looking = |client: &&Client| client.watches();
+        Status {
+            worker_pid: self.program.child.id().pid,
+            alive: self.program.end.is_running(),
+            attached: self.crowd.clients.iter().filter(is_looking).count(),
+            cols: size.columns(),
+            rows: size.lines(),
+            host_pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: PROTOCOL,
+            features: FEATURES.iter().map(|feature| (*feature).to_owned()).collect(),
+            title: self.mirror.title().to_owned(),
+        }
+    }
+}

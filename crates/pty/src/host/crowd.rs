@@ -1,0 +1,257 @@
+//! Who is connected, who types, and what they are told about it.
+//!
+//! One client is the writer: what it types reaches the program, and its size is the terminal's. Whoever
+//! attaches becomes the writer, and one that lost the place takes it back by typing. The others look.
+
+use std::mem;
+
+use screen::{Depth, FOCUS_IN, FOCUS_OUT, Persona, Size};
+use vocab::{
+    limits::{HOST_CLIENTS_MAX, HOST_SNAPSHOT_BYTES_MAX},
+    outcome::Failure,
+};
+
+use super::{
+    Host,
+    client::{Client, Flow},
+    typed::Wants,
+};
+use crate::{
+    frame::{Frame, Kind},
+    hello::{self, Focus, Hello, PROTOCOL, Reason, Resize, Role, Scrollback, State, Terminal},
+};
+
+#[derive(Debug, Default)]
+pub(super) struct Crowd {
+    pub(super) clients: Vec<Client>,
+    pub(super) writer: Option<u64>,
+    /// The program has asked the writer's terminal something.
+    pub(super) is_asked: bool,
+    n_seen: u64,
+}
+
+impl Crowd {
+    pub(super) fn find(&mut self, id: u64) -> Option<&mut Client> {
+        self.clients.iter_mut().find(|client| client.id == id)
+    }
+
+    pub(super) fn is_attended(&self) -> bool {
+        self.clients.iter().any(Client::is_attached)
+    }
+}
+
+impl Host {
+    /// Takes those who wait at the door.
+    pub(super) fn welcome(&mut self) {
+        while let Some(stream) = self.door.take() {
+            self.crowd.n_seen += 1;
+            let mut client = Client::new(self.crowd.n_seen, stream);
+            if HOST_CLIENTS_MAX <= self.crowd.clients.len() {
+                // Whoever has said nothing since it came, or is only being let go of, makes room.
+                let idle = |other: &Client| other.role.is_none() || !other.is_open();
+                let Some(at) = self.crowd.clients.iter().position(idle) else {
+                    let text = format!("the job has {HOST_CLIENTS_MAX} clients");
+                    let error = Failure::not_started("too_many_clients", text);
+                    client.let_go(Reason::Refused, Some(error));
+                    client.flush();
+                    continue;
+                };
+                self.crowd.clients.remove(at);
+            }
+            self.crowd.clients.push(client);
+        }
+    }
+
+    /// Does what a client's whole frames say.
+    pub(super) fn read_frames(&mut self, id: u64) {
+        loop {
+            let Some(client) = self.crowd.find(id).filter(|client| client.is_open()) else {
+                return;
+            };
+            let done = match client.decoder.take() {
+                Ok(None) => return,
+                Ok(Some(frame)) => self.read_frame(id, &frame),
+                Err(long) => Err(Failure::new(long.code(), long.effect(), long.to_string())),
+            };
+            if let (Err(failure), Some(client)) = (done, self.crowd.find(id)) {
+                client.let_go(Reason::Refused, Some(failure));
+            }
+        }
+    }
+
+    fn read_frame(&mut self, id: u64, frame: &Frame) -> Result<(), Failure> {
+        let role = self.crowd.find(id).and_then(|client| client.role);
+        match (frame.kind, role) {
+            (Kind::Hello, None) => self.greet(id, hello::from_json(&frame.payload)?),
+            (_, None) => {
+                return Err(Failure::not_started("hello_missing", "the first frame is HELLO"));
+            }
+            (Kind::Control, Some(_)) => self.control(id, &frame.payload),
+            (Kind::Data, Some(Role::Attach)) => self.hear_typing(id, &frame.payload),
+            (Kind::Resize, Some(Role::Attach)) => {
+                let Resize { cols, rows } = hello::from_json(&frame.payload)?;
+                if let Some(client) = self.crowd.find(id) {
+                    client.size = size(Some(cols), Some(rows));
+                }
+                if self.crowd.writer == Some(id) {
+                    self.follow_size(id);
+                }
+            }
+            (Kind::Focus, Some(Role::Attach)) => {
+                let Focus { focused } = hello::from_json(&frame.payload)?;
+                if self.crowd.writer == Some(id) {
+                    self.tell_focus(if focused { FOCUS_IN } else { FOCUS_OUT });
+                }
+            }
+            // What a looker types goes nowhere, and what only hosts say is no use from a client.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn greet(&mut self, id: u64, hello: Hello) {
+        let Some(client) = self.crowd.find(id) else { return };
+        client.role = Some(hello.role);
+        client.size = size(hello.cols, hello.rows);
+        match hello.role {
+            Role::Control => return,
+            Role::Tail => return self.tell_states(),
+            Role::View => {}
+            Role::Attach => {
+                let before = self.crowd.writer.take();
+                if let Some(persona) = hello.terminal.map(persona) {
+                    self.mirror.set_persona(persona);
+                }
+                if let (true, Some(client)) =
+                    (hello.steal, before.and_then(|before| self.crowd.find(before)))
+                {
+                    client.let_go(Reason::Takeover, None);
+                }
+                self.make_writer(id);
+            }
+        }
+        if let Some(idx) = self.crowd.clients.iter().position(|client| client.id == id) {
+            let depth = match hello.scrollback {
+                Scrollback::Append => Depth::History,
+                Scrollback::Replace => Depth::Replace,
+                Scrollback::None => Depth::Screen,
+            };
+            self.resync(idx, depth);
+        }
+    }
+
+    /// Gives a client the whole as it is now.
+    pub(super) fn resync(&mut self, idx: usize, depth: Depth) {
+        let mut snapshot = self.mirror.snapshot(depth);
+        if HOST_SNAPSHOT_BYTES_MAX < snapshot.len() {
+            snapshot = self.mirror.snapshot(Depth::Screen);
+        }
+        let state = self.state_of(&self.crowd.clients[idx]);
+        self.crowd.clients[idx].resync(state, &snapshot);
+    }
+
+    fn make_writer(&mut self, id: u64) {
+        let was_attended =
+            self.crowd.clients.iter().any(|other| other.is_attached() && other.id != id);
+        self.crowd.writer = Some(id);
+        self.crowd.is_asked = false;
+        self.mirror.set_audience(screen::Audience::Client);
+        self.follow_size(id);
+        if !was_attended {
+            self.tell_focus(FOCUS_IN);
+        }
+        self.tell_states();
+    }
+
+    /// Gives the terminal the writer's size. The program is told once per round.
+    fn follow_size(&mut self, id: u64) {
+        let size = self.crowd.find(id).and_then(|client| client.size);
+        let Some(size) = size.filter(|size| *size != self.mirror.size()) else { return };
+        self.mirror.resize(size);
+        // The writer's terminal wraps its text anew by itself; the others' have another size.
+        for idx in 0..self.crowd.clients.len() {
+            let client = &self.crowd.clients[idx];
+            if client.id != id && client.watches() && client.told.is_some() {
+                self.resync(idx, Depth::Screen);
+            }
+        }
+        self.tell_states();
+    }
+
+    /// Tells everyone who looks what has changed for them.
+    pub(super) fn tell_states(&mut self) {
+        for idx in 0..self.crowd.clients.len() {
+            let client = &self.crowd.clients[idx];
+            if client.watches() {
+                let state = self.state_of(client);
+                self.crowd.clients[idx].tell(state);
+            }
+        }
+    }
+
+    pub(super) fn state_of(&self, client: &Client) -> State {
+        let size = self.mirror.size();
+        State {
+            role: client.role.unwrap_or_default(),
+            writer: self.crowd.writer == Some(client.id),
+            cols: size.columns(),
+            rows: size.lines(),
+            state: self.program.end.life(),
+            protocol: PROTOCOL,
+        }
+    }
+
+    /// Tells the program about the focus, if it wants to know.
+    pub(super) fn tell_focus(&mut self, report: &[u8]) {
+        if self.mirror.wants_focus() {
+            self.type_in(report);
+        }
+    }
+
+    fn hear_typing(&mut self, id: u64, bytes: &[u8]) {
+        let is_writer = self.crowd.writer == Some(id);
+        let wants = match is_writer {
+            true => Wants { answers: self.crowd.is_asked, focus: self.mirror.wants_focus() },
+            false => Wants::default(),
+        };
+        let Some(client) = self.crowd.find(id) else { return };
+        let sorted = client.sorter.sort(bytes, wants);
+        if !is_writer && sorted.is_typed {
+            self.make_writer(id);
+        }
+        if is_writer || sorted.is_typed {
+            self.type_in(&sorted.bytes);
+        }
+    }
+
+    /// Removes who is gone, and looks after the writer's place.
+    pub(super) fn forget_the_gone(&mut self) {
+        let (gone, kept) = mem::take(&mut self.crowd.clients)
+            .into_iter()
+            .partition(|client| client.flow == Flow::Gone);
+        self.crowd.clients = kept;
+        drop::<Vec<_>>(gone);
+        let writer = self.crowd.writer;
+        if writer.is_some()
+            && !self.crowd.clients.iter().any(|c| c.is_open() && Some(c.id) == writer)
+        {
+            self.crowd.writer = None;
+            self.mirror.set_audience(screen::Audience::Nobody);
+            if !self.crowd.is_attended() {
+                self.tell_focus(FOCUS_OUT);
+                self.flush_input();
+            }
+        }
+    }
+}
+
+/// Returns the size nearest to what was told; none when it was not, or nothing.
+fn size(cols: Option<u32>, rows: Option<u32>) -> Option<Size> {
+    let number = |told: u32| (told != 0).then(|| u16::try_from(told).unwrap_or(u16::MAX));
+    Some(Size::clamped(number(cols?)?, number(rows?)?))
+}
+
+fn persona(terminal: Terminal) -> Persona {
+    let Terminal { attributes, version, name, cell, foreground, background } = terminal;
+    Persona { attributes, version, name, cell, foreground, background }
+}

@@ -1,0 +1,108 @@
+//! From the program to whoever looks: the mirror first, so that a snapshot and what follows it fit; then
+//! the clients; then, once it is quiet, the screen's text into its file.
+
+use std::time::Duration;
+
+use screen::{Event, FOCUS_OUT};
+use stdx::state_file;
+use vocab::limits::{HOST_INPUT_BYTES_MAX, HOST_QUIET_MS, HOST_SCREEN_AGE_MS_MAX, HOST_TURN_BYTES};
+
+use super::{Host, READ_BYTES, terminal::Output};
+use crate::frame::{self, Kind};
+
+/// When the screen's text is written.
+#[derive(Debug, Default)]
+pub(super) struct Paper {
+    /// When the oldest and the youngest output came that it does not hold.
+    unwritten: Option<(Duration, Duration)>,
+}
+
+impl Paper {
+    pub(super) fn dirty(&mut self, now: Duration) {
+        let oldest = self.unwritten.map_or(now, |(oldest, _)| oldest);
+        self.unwritten = Some((oldest, now));
+    }
+
+    pub(super) fn due(&self) -> Option<Duration> {
+        let (oldest, youngest) = self.unwritten?;
+        let quiet = youngest + Duration::from_millis(HOST_QUIET_MS);
+        Some(quiet.min(oldest + Duration::from_millis(HOST_SCREEN_AGE_MS_MAX)))
+    }
+}
+
+impl Host {
+    /// Reads what the program wrote, up to a turn of it.
+    pub(super) fn read_output(&mut self) {
+        let mut buffer = [0; READ_BYTES];
+        let mut n_read = 0;
+        while n_read < HOST_TURN_BYTES {
+            match self.pty.read(&mut buffer) {
+                Output::Bytes(n_bytes) => {
+                    n_read += n_bytes;
+                    self.show(&buffer[..n_bytes]);
+                }
+                Output::Nothing => return,
+                Output::End => {
+                    self.program.end.drained();
+                    return;
+                }
+            }
+        }
+    }
+
+    fn show(&mut self, bytes: &[u8]) {
+        self.mirror.feed(bytes);
+        self.paper.dirty(self.clock.monotonic());
+        if self.crowd.clients.iter().any(super::client::Client::watches) {
+            let frame = frame::encode(Kind::Data, bytes).into();
+            for client in &mut self.crowd.clients {
+                client.output(&frame);
+            }
+        }
+        let answers = self.mirror.take_answers();
+        self.answer(&answers);
+        for event in self.mirror.take_events() {
+            // The others are for whoever decides what state a job is in.
+            if matches!(event, Event::Asked(_)) {
+                self.crowd.is_asked = true;
+            } else if event == Event::Focus(true) && !self.crowd.is_attended() {
+                // Whoever begins to ask is told how it is.
+                self.answer(FOCUS_OUT);
+            }
+        }
+    }
+
+    /// Types into the program's terminal, as soon as it takes it. The writer is not listened to while
+    /// too much waits, so that there is never more than that and one frame.
+    pub(super) fn type_in(&mut self, bytes: &[u8]) {
+        self.input.extend(bytes);
+    }
+
+    /// Types what the program has asked for. One that asks on and reads nothing gets no more.
+    fn answer(&mut self, bytes: &[u8]) {
+        if self.input.len() < HOST_INPUT_BYTES_MAX {
+            self.type_in(bytes);
+        }
+    }
+
+    /// Returns the screen as text, without blank lines at its end.
+    pub(super) fn screen_text(&self) -> String {
+        let mut lines = self.mirror.screen_text();
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
+    }
+
+    pub(super) fn write_paper_when_due(&mut self) {
+        if self.paper.due().is_some_and(|due| due <= self.clock.monotonic()) {
+            self.write_paper();
+        }
+    }
+
+    pub(super) fn write_paper(&mut self) {
+        self.paper.unwritten = None;
+        // On a full disk the old text stands; the next one is tried again.
+        state_file::replace(&self.files.screen(), self.screen_text().as_bytes()).ok();
+    }
+}

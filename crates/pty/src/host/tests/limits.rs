@@ -1,0 +1,158 @@
+//! The bounds, met.
+
+use super::*;
+
+#[test]
+fn there_is_room_for_so_many_clients() {
+    let job = Job::sh("echo on; cat");
+    let mut silent = job.stranger();
+    let mut looking: Vec<_> = (0..63).map(|_| job.client(json!({"role": "view"}))).collect();
+    looking.iter_mut().for_each(|client| client.wait_for("on"));
+    // One that has said nothing makes room for one that does.
+    let mut last = job.client(json!({"role": "view"}));
+    last.wait_for("on");
+    assert!(!silent.read());
+    let told = job.stranger().let_go();
+    assert_eq!(
+        (&told["reason"], &told["error"]["code"]),
+        (&json!("refused"), &json!("too_many_clients"))
+    );
+    drop(looking.pop());
+    // The place is free once the host has seen that it is.
+    looking[0].send(Kind::Control, &json!({"op": "status"}));
+    looking[0].wait(Kind::Reply);
+    job.client(json!({"role": "view"})).wait_for("on");
+}
+
+#[test]
+fn a_client_that_never_reads_holds_nobody_up() {
+    let script = "stty -echo; read x; head -c 20000000 /dev/zero | tr '\\0' x; echo end; read x";
+    let job = Job::sh(script);
+    let mut lazy = job.client(json!({"role": "view"}));
+    lazy.wait(Kind::Resync);
+    let mut control = job.control();
+    control.ask(&json!({"op": "send", "text": "\r"}));
+    // It is through with everything although one of them has read nothing.
+    let mut asked = json!("");
+    while !asked["text"].as_str().unwrap_or_default().contains("end") {
+        asked = control.ask(&json!({"op": "snapshot"}));
+    }
+    // Now it reads: what it began, then the screen in place of all the rest.
+    lazy.seen.clear();
+    lazy.wait(Kind::Resync);
+    assert!(lazy.seen.len() < 8 << 20, "{}", lazy.seen.len());
+    lazy.wait_for("end");
+}
+
+#[test]
+fn a_client_that_asks_and_never_reads_is_let_go_of() {
+    let job = Job::sh("yes | head -n 100; echo on; cat");
+    job.attach().wait_for("on");
+    let mut greedy = job.control();
+    // Each question is small, each answer some kilobytes: the socket takes all questions.
+    let status = frame::encode(Kind::Control, br#"{"op":"status"}"#).repeat(1_000);
+    let n_sent = (0..10_000).take_while(|_| greedy.stream.write_all(&status).is_ok()).count();
+    assert!(n_sent < 10_000, "it was never let go of");
+    assert_eq!(job.control().ask(&json!({"op": "status"}))["alive"], true);
+}
+
+#[test]
+fn a_snapshot_beyond_its_limit_comes_without_scrollback() {
+    let line = "'\\033[31mx\\033[32my\\033[33mz\\033[34m-'";
+    let script = format!(
+        "l=$(printf {line}); for i in 1 2 3 4 5 6 7; do l=\"$l$l\"; done; stty -echo; echo on; \
+         read x; i=0; while [ $i -lt $x ]; do echo \"$l\"; i=$((i+1)); done; echo end; cat",
+    );
+    let job = Job::sh(&script);
+    let mut writer = job.client(json!({"role": "attach", "cols": 600, "rows": 5}));
+    writer.wait_for("on");
+    writer.type_in("6000\r");
+    writer.wait_for("end");
+    let mut viewer = job.client(json!({"role": "view"}));
+    let n_bytes = viewer.wait(Kind::Resync)["bytes"].as_u64().unwrap();
+    assert!(n_bytes < 1 << 20, "{n_bytes}");
+    viewer.wait_for("end");
+}
+
+#[test]
+fn input_that_a_program_does_not_read_is_bounded() {
+    let job = Job::sh("stty raw -echo; echo on; exec sleep 1000");
+    job.attach().wait_for("on");
+    let mut control = job.control();
+    let send = json!({"op": "send", "text": "x".repeat(100_000)});
+    let taken = (0..100).take_while(|_| control.ask(&send) == json!({"ok": true})).count();
+    assert!((10..=12).contains(&taken), "{taken}");
+    assert_eq!(control.ask(&send)["error"]["code"], "input_full");
+    // A writer is not listened to until there is room: its socket fills, and nobody else notices.
+    let mut writer = job.attach();
+    writer.stream.set_nonblocking(true).unwrap();
+    let paste = frame::encode(Kind::Data, &[b'x'; 100_000]);
+    let refused = (0..1_000).find_map(|_| writer.stream.write_all(&paste).err());
+    assert_eq!(refused.map(|error| error.kind()), Some(io::ErrorKind::WouldBlock));
+    assert_eq!(control.ask(&json!({"op": "terminate"})), json!({"ok": true}));
+}
+
+#[test]
+fn everyone_has_a_turn() {
+    let job = Job::sh("yes");
+    let mut viewer = job.client(json!({"role": "view"}));
+    let mut control = job.control();
+    for _ in 0..20 {
+        assert_eq!(control.ask(&json!({"op": "status"}))["alive"], true);
+        assert!(viewer.read());
+        viewer.seen.clear();
+    }
+}
+
+#[test]
+fn a_program_that_ignores_the_polite_signal_is_killed() {
+    let mut job = Job::sh("trap '' TERM HUP INT; echo deaf; while :; do sleep 0.1; done");
+    let mut client = job.attach();
+    client.wait_for("deaf");
+    let mut control = job.control();
+    control.ask(&json!({"op": "terminate"}));
+    // It is served on while it is waited for.
+    assert_eq!(control.ask(&json!({"op": "status"}))["alive"], true);
+    let exit = job.end();
+    assert_eq!((exit.signal.as_deref(), exit.stopped), (Some("SIGKILL"), true));
+}
+
+#[test]
+fn a_background_child_does_not_hold_the_end_up() {
+    let mut job = Job::sh("setsid sh -c 'echo hi; exec sleep 600' & read x");
+    let mut client = job.attach();
+    client.wait_for("hi");
+    client.type_in("\r");
+    assert_eq!(job.end().code, Some(0));
+    let left = [job.files.id().to_string()];
+    assert_eq!(sandbox::scope::reap_leftover_jobs(&left, Duration::ZERO).len(), 1);
+}
+
+#[test]
+fn a_client_that_never_reads_does_not_hold_the_end_up() {
+    let mut job = Job::sh("stty -echo; read x; head -c 20000000 /dev/zero | tr '\\0' x");
+    let mut lazy = job.client(json!({"role": "view"}));
+    lazy.wait(Kind::Resync);
+    job.control().ask(&json!({"op": "send", "text": "\r"}));
+    assert_eq!(job.end().code, Some(0));
+}
+
+#[test]
+fn the_text_is_written_on_quiet_and_no_later_than_its_age() {
+    let at = Duration::from_millis;
+    let mut paper = Paper::default();
+    assert_eq!(paper.due(), None);
+    paper.dirty(at(100));
+    assert_eq!(paper.due(), Some(at(1_100)));
+    paper.dirty(at(1_000));
+    assert_eq!(paper.due(), Some(at(2_000)));
+    paper.dirty(at(29_999));
+    assert_eq!(paper.due(), Some(at(30_100)));
+    // And so it happens: nothing else writes it while the program lives.
+    let job = Job::sh("echo on; cat");
+    job.attach().wait_for("on");
+    while !job.files.screen().exists() {
+        job.control().ask(&json!({"op": "status"}));
+    }
+    assert_eq!(job.screen(), "on\n");
+}

@@ -1,0 +1,72 @@
+//! What reaches the program: answers, the focus, sizes.
+
+use super::*;
+
+/// Shows every byte that comes, so that a test sees what the program was told.
+const SHOW: &str = "stty raw -echo; printf on; ";
+
+#[test]
+fn a_program_that_asks_while_nobody_looks_is_answered() {
+    let mut job =
+        Job::sh("stty raw -echo; printf '\\033[c'; dd bs=1 count=9 2>/dev/null | od -An -c");
+    assert_eq!(job.end().code, Some(0));
+    assert!(job.screen().contains("[   ?   6   2   ;   2   2   c"), "{}", job.screen());
+}
+
+#[test]
+fn a_client_answers_what_its_program_asks_and_nothing_else_does() {
+    let script = "printf '\\033[c'; printf asked; dd bs=1 count=6 2>/dev/null | od -An -c; cat";
+    let job = Job::sh(&format!("{SHOW} dd bs=1 count=1 2>/dev/null; {script}"));
+    let mut client = job.attach();
+    client.wait_for("on");
+    // An answer to nobody's question, then a key.
+    client.type_in("\x1b[?9cx");
+    client.wait_for("asked");
+    client.type_in("\x1b[?7c!");
+    client.wait_for("[   ?   7   c   !");
+}
+
+#[test]
+fn a_program_that_wants_to_know_is_told_about_the_focus() {
+    let job = Job::sh(&format!("printf '\\033[?1004h'; {SHOW} cat -v"));
+    // It began to ask while nobody looked.
+    let mut viewer = job.client(json!({"role": "view"}));
+    viewer.wait_for("^[[O");
+    let mut client = job.attach();
+    client.wait_for("^[[I");
+    client.send(Kind::Focus, &json!({"focused": false}));
+    client.wait_for("^[[O");
+    client.send(Kind::Focus, &json!({"focused": true}));
+    client.wait_for("^[[I");
+    viewer.wait_for("^[[I^[[O^[[I");
+    drop(client);
+    viewer.wait_for("^[[O");
+    // A key from a script makes nobody look.
+    job.control().ask(&json!({"op": "send", "text": "y"}));
+    viewer.wait_for("y^[[O");
+}
+
+#[test]
+fn a_burst_of_sizes_is_told_once_and_after_the_picture() {
+    let script =
+        "trap 'printf \"<%s>\" \"$(stty size)\"' WINCH; echo on; while :; do sleep 0.01; done";
+    let job = Job::sh(script);
+    let mut client = job.client(json!({"role": "attach", "cols": 61, "rows": 13}));
+    client.wait_for("on");
+    client.wait_for("<13 61>");
+    let burst: Vec<u8> = (62..=80)
+        .flat_map(|cols| {
+            let size = json!({"cols": cols, "rows": 13}).to_string();
+            frame::encode(Kind::Resize, size.as_bytes())
+        })
+        .collect();
+    client.raw(&burst);
+    loop {
+        client.wait_for("<13 ");
+        client.wait_for(">");
+        if job.control().ask(&json!({"op": "status"}))["cols"] == 80 {
+            break;
+        }
+    }
+    assert!(!client.seen.contains("<13 7"), "{}", client.seen);
+}

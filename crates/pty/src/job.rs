@@ -1,0 +1,272 @@
+//! What a job is and how it ended, in files: `STEAD_HOME/jobs/<id>/…`. They outlive daemon and host, and
+//! are the truth about a job.
+//!
+//! Times are milliseconds since the Unix epoch. Not here: `state.json`, which is the daemon's alone.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use stdx::state_file;
+use vocab::{
+    ids::JobId,
+    limits::{JOB_FILE_BYTES_MAX, SOCKET_PATH_BYTES_MAX},
+    outcome::{Effect, Failure},
+};
+
+use crate::hello;
+
+/// `job.json`: what was asked to be started. Written once, before anything is started.
+///
+/// It holds values that nobody else may see (the token, the environment) and has therefore no `Debug`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobRecord {
+    /// Its id.
+    pub id: JobId,
+    /// What people call it.
+    pub name: String,
+    /// Where it starts.
+    pub cwd: PathBuf,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// What it sees of the environment: what the allow-list let through, and what was named.
+    pub env: BTreeMap<String, String>,
+    /// The names among them that a person gave. Listings show these and no value.
+    #[serde(default)]
+    pub env_names: Vec<String>,
+    /// What the program proves itself with when it reports.
+    pub token: String,
+    /// The session file that the program writes, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_file: Option<PathBuf>,
+    /// What has asked for it: `bg`, `dispatch`, `respawn`.
+    pub origin: String,
+    /// When it was asked for.
+    pub created_at: i64,
+    /// The daemon's socket, for what the program reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daemon_socket: Option<PathBuf>,
+    /// The version that wrote this.
+    pub stead_version: String,
+}
+
+impl std::fmt::Debug for JobRecord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JobRecord").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// `exit.json`: how a job ended. Written by its host, before its socket goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExitRecord {
+    /// The exit code; none if a signal ended it, or if it never began.
+    pub code: Option<i32>,
+    /// The signal's name, `SIG` included.
+    pub signal: Option<String>,
+    /// When it was seen.
+    pub at: i64,
+    /// Tells whether it was asked to end.
+    #[serde(default)]
+    pub stopped: bool,
+    /// Why it never began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+/// Where the files of one job are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobFiles {
+    id: JobId,
+    dir: PathBuf,
+    socket: PathBuf,
+}
+
+/// A job's files cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FilesError {
+    /// There is no such job.
+    #[error("there is no job {0}")]
+    Missing(JobId),
+    /// What stands in a file is none of ours.
+    #[error("{path} cannot be understood: {why}")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The socket's path is longer than the kernel takes.
+    #[error(
+        "{0} is longer than a socket's path may be; set STEAD_RUNTIME_DIR to a shorter directory"
+    )]
+    SocketPath(PathBuf),
+    /// A record would be longer than any is read.
+    #[error("the command and its environment are longer than {JOB_FILE_BYTES_MAX} bytes")]
+    TooLong,
+    /// The system said no.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+impl FilesError {
+    /// Returns the stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Missing(_) => "job_not_found",
+            Self::Malformed { .. } => "job_malformed",
+            Self::SocketPath(_) => "socket_path_too_long",
+            Self::TooLong => "command_too_long",
+            Self::Io(_) => "job_files_unusable",
+        }
+    }
+
+    /// Returns what changed: nothing, since files are published whole.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        Effect::NotStarted
+    }
+}
+
+impl From<FilesError> for Failure {
+    fn from(error: FilesError) -> Self {
+        Self::not_started(error.code(), error.to_string())
+    }
+}
+
+/// Returns the directory that holds all jobs.
+#[must_use]
+pub fn jobs_dir(home: &Path) -> PathBuf {
+    home.join("jobs")
+}
+
+impl JobFiles {
+    /// Says where a job's files are, given the directories of state and of sockets.
+    #[must_use]
+    pub fn new(home: &Path, runtime: &Path, id: &JobId) -> Self {
+        // No version in the name: hosts outlive the program that started them.
+        let socket = runtime.join(format!("host-{id}.sock"));
+        Self { id: id.clone(), dir: jobs_dir(home).join(id.as_str()), socket }
+    }
+
+    /// Returns whose files they are.
+    #[must_use]
+    pub fn id(&self) -> &JobId {
+        &self.id
+    }
+
+    /// Returns the directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Returns the host's socket.
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// Returns the file of the screen's text.
+    #[must_use]
+    pub fn screen(&self) -> PathBuf {
+        self.dir.join("screen.txt")
+    }
+
+    /// Returns the file that the daemon keeps the state in.
+    #[must_use]
+    pub fn state(&self) -> PathBuf {
+        self.dir.join("state.json")
+    }
+
+    fn record(&self) -> PathBuf {
+        self.dir.join("job.json")
+    }
+
+    fn exit(&self) -> PathBuf {
+        self.dir.join("exit.json")
+    }
+
+    /// Checks that the kernel takes the socket's path.
+    ///
+    /// # Errors
+    /// When it is too long.
+    pub fn check_socket(&self) -> Result<(), FilesError> {
+        if SOCKET_PATH_BYTES_MAX < self.socket.as_os_str().len() {
+            return Err(FilesError::SocketPath(self.socket.clone()));
+        }
+        Ok(())
+    }
+
+    /// Makes the job's directory and writes what it is.
+    ///
+    /// # Errors
+    /// When it is too long, the directory cannot be made or is not ours alone, or it cannot be written.
+    pub fn create(&self, record: &JobRecord) -> Result<(), FilesError> {
+        self.check_socket()?;
+        let bytes = hello::to_json(record);
+        if JOB_FILE_BYTES_MAX < u64::try_from(bytes.len()).unwrap_or(u64::MAX) {
+            return Err(FilesError::TooLong);
+        }
+        if let Some(jobs) = self.dir.parent() {
+            state_file::ensure_dir(jobs)?;
+        }
+        state_file::ensure_dir(&self.dir)?;
+        Ok(state_file::publish(&self.record(), &bytes)?)
+    }
+
+    /// Reads what the job is.
+    ///
+    /// # Errors
+    /// When there is no such job, or its record cannot be read.
+    pub fn read(&self) -> Result<JobRecord, FilesError> {
+        let record: Option<JobRecord> = read(&self.record())?;
+        let record = record.ok_or_else(|| FilesError::Missing(self.id.clone()))?;
+        if record.id != self.id {
+            let why = format!("it is the record of {}", record.id);
+            return Err(FilesError::Malformed { path: self.record(), why });
+        }
+        Ok(record)
+    }
+
+    /// Writes how the job ended.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_exit(&self, exit: &ExitRecord) -> Result<(), FilesError> {
+        Ok(state_file::publish(&self.exit(), &hello::to_json(exit))?)
+    }
+
+    /// Reads how the job ended, none if nobody has seen its end.
+    ///
+    /// # Errors
+    /// When there is a record that cannot be read.
+    pub fn read_exit(&self) -> Result<Option<ExitRecord>, FilesError> {
+        read(&self.exit())
+    }
+
+    /// Removes all of it. A job that runs is ended first, by whoever calls.
+    ///
+    /// # Errors
+    /// When something of it cannot be removed.
+    pub fn remove(&self) -> io::Result<()> {
+        state_file::remove(&self.socket)?;
+        state_file::remove_tree(&self.dir)?;
+        Ok(())
+    }
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FilesError> {
+    let Some(bytes) = state_file::read(path, JOB_FILE_BYTES_MAX)? else { return Ok(None) };
+    match serde_json::from_slice(&bytes) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => Err(FilesError::Malformed { path: path.to_owned(), why: error.to_string() }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

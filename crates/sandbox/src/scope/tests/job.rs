@@ -1,0 +1,92 @@
+//! Programs on a terminal: what controls them, what marks them, how all of them end.
+
+use rustix::{
+    fs::{Mode, OFlags},
+    process::Signal,
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+};
+
+use super::*;
+use crate::signals;
+
+/// A job's program on a terminal, and the master's end of it.
+struct Job {
+    scope: Scope,
+    child: Child,
+    master: fs::File,
+}
+
+fn job(id: &str, script: &str) -> Job {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let slave = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    let mut environment = Environment::for_jobs(&[], &[]);
+    environment.set("PATH", "/usr/local/bin:/usr/bin:/bin").unwrap();
+    let policy = Policy::new("bash", root(), environment).args(["-c", script]);
+    let scope = Scope::open_job(id);
+    let child = scope.launch_on_terminal(&plan(policy), &slave).unwrap();
+    Job { scope, child, master: master.into() }
+}
+
+impl Job {
+    fn read_until(&mut self, text: &str) -> String {
+        let mut seen = Vec::new();
+        loop {
+            let mut byte = [0];
+            std::io::Read::read_exact(&mut self.master, &mut byte).unwrap();
+            seen.push(byte[0]);
+            if String::from_utf8_lossy(&seen).ends_with(text) {
+                return String::from_utf8_lossy(&seen).into_owned();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_job_leads_a_session_that_its_terminal_controls() {
+    let script = "test -t 0 && test -t 2 && echo on >/dev/tty; ps -o sid= -p $$; echo pid $$; env; \
+                  echo end";
+    let mut job = job("aaaaaaaa", script);
+    let seen = job.read_until("end\r\n");
+    let pid = job.child.id().pid.to_string();
+    assert!(seen.starts_with("on\r\n"), "{seen}");
+    assert!(seen.contains(&format!("{pid}\r\npid {pid}")), "{seen}");
+    assert!(seen.contains("STEAD_JOB_ID=aaaaaaaa\r\n"), "{seen}");
+    assert!(!seen.contains("STEAD_RUN") && !seen.contains("STEAD_CALL"), "{seen}");
+    assert_eq!(job.child.wait(), ExitStatus::Exited(0));
+}
+
+#[test]
+fn a_job_is_asked_to_end_and_then_killed_with_all_it_has_started() {
+    let script = "setsid bash -c 'trap \"\" TERM; echo deaf; while :; do sleep 60; done' & \
+                  trap 'echo asked; exit 3' TERM; wait; wait";
+    let mut job = job("bbbbbbbb", script);
+    job.read_until("deaf\r\n");
+    job.scope.ask_to_end();
+    job.read_until("asked\r\n");
+    assert_eq!(job.child.wait(), ExitStatus::Exited(3));
+    assert!(!job.scope.survivors().is_empty(), "what is deaf lives on");
+    let killed = job.scope.end(Duration::ZERO);
+    assert!(!killed.is_empty());
+}
+
+#[test]
+fn what_a_job_left_behind_lives_on_when_it_is_released_and_is_found_again() {
+    let mut job = job("cccccccc", "setsid sleep 600 & echo started; exit 0");
+    job.read_until("started\r\n");
+    assert!(job.child.wait().is_success());
+    job.scope.release();
+    let killed = reap_leftover_jobs(&["cccccccc".to_owned()], Duration::ZERO);
+    assert_eq!(killed.len(), 1, "{killed:?}");
+    assert!(reap_leftovers(&["cccccccc".to_owned()], Duration::ZERO).is_empty());
+}
+
+#[test]
+fn a_watched_signal_is_told_once_and_no_child_inherits_it() {
+    let watched = signals::watch(&[Signal::USR1]).unwrap();
+    assert_eq!(signals::taken(&watched).unwrap(), None);
+    let job = job("dddddddd", "kill -USR1 $$; echo survived");
+    assert!(matches!(job.child.wait(), ExitStatus::Signaled { name: "SIGUSR1", .. }));
+}

@@ -1,0 +1,42 @@
+//! What a terminal program has drawn: a screen that is told bytes and can be rebuilt elsewhere.
+//!
+//! A [`Mirror`] reads a program's output as a terminal would. It keeps both screens, every mode and
+//! 10,000 lines of scrollback, answers what the program asks while nobody is attached, and writes the
+//! byte string after which another terminal shows the same and behaves the same.
+//!
+//! Not here: processes, sockets, clients, recordings, and what the text on the screen means. Pictures
+//! (sixel, kitty graphics) and left and right margins are not kept.
+
+mod answers;
+mod control;
+mod csi;
+mod edit;
+mod events;
+mod history;
+mod interpret;
+mod keyboard;
+mod labels;
+mod links;
+mod mirror;
+mod modes;
+mod osc;
+mod paint;
+mod print;
+mod reflow;
+mod resets;
+mod sgr;
+mod size;
+mod snapshot;
+mod tail;
+mod terminal;
+mod text;
+
+pub use answers::{Audience, Persona};
+pub use events::{Event, Progress, PromptMark, Query};
+pub use mirror::Mirror;
+pub use resets::{FOCUS_IN, FOCUS_OUT, Levels, resets};
+pub use size::Size;
+pub use snapshot::Depth;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,12 @@
+//! A mirror is tested from outside: bytes in, and two terminals that must be the same.
+
+mod answers;
+mod figures;
+mod limits;
+mod random;
+mod referee;
+mod same;
+mod scenarios;
+mod screens;
+mod sizes;
+mod strangers;

@@ -1,0 +1,148 @@
+//! What a person sees, as text, and the events that come with it.
+
+use super::same::{SMALL, mirror};
+use crate::{
+    events::{Event, Progress, PromptMark, Query},
+    resets::{Levels, resets},
+    snapshot::Depth,
+};
+
+fn check(stream: &str, expected: &[&str]) {
+    let mut mirror = mirror(SMALL);
+    mirror.feed(stream.as_bytes());
+    let mut text = mirror.screen_text();
+    while text.last().is_some_and(String::is_empty) {
+        text.pop();
+    }
+    assert_eq!(text, expected, "{:?}", stream.escape_debug().to_string());
+}
+
+#[test]
+fn sequences_do_what_xterm_does() {
+    #[rustfmt::skip]
+    let cases: &[(&str, &[&str])] = &[
+        ("plain\r\ntext", &["plain", "text"]),
+        ("\x1b[31mred\x1b[m中e\u{301}", &["red中e\u{301}"]),
+        ("abc\x08\x08X", &["aXc"]),
+        ("a\tb", &["a       b"]),
+        ("12345678901234567890\tx", &["12345678901234567890", "x"]),
+        ("abcdef\x1b[3G\x1b[2P", &["abef"]),
+        ("abcdef\x1b[5G\x1b[19P", &["abcd"]),
+        ("abcdef\x1b[3G\x1b[2@", &["ab  cdef"]),
+        ("a\r\nb\r\nc\x1b[2;1H\x1b[L", &["a", "", "b", "c"]),
+        ("a\r\nb\r\nc\x1b[2;1H\x1b[M", &["a", "c"]),
+        ("abc\r\ndef\x1b[2;2H\x1b[1J", &["", "  f"]),
+        ("abc\r\ndef\x1b[1;2H\x1b[J", &["a"]),
+        // Relative movement stays inside the margins, also in origin mode.
+        ("\x1b[2;4r\x1b[?6h\x1b[2;1H\x1b[9Ax", &["", "x"]),
+        ("\x1b[2;4r\x1b[2;1H\x1b[9Bx", &["", "", "", "x"]),
+        ("\x1b[3;3Habc\x1b[4Dx", &["", "", " xabc"]),
+        ("中文\x1b[2GX", &[" X文"]),
+        ("中文\x1b[1GX", &["X 文"]),
+        ("\x1b(0lqk\x1b(B", &["┌─┐"]),
+        ("\x1b[20habc\nx", &["abc", "x"]),
+        ("one\x1b[?1049htwo", &["   two"]),
+        ("one\x1b[?1049htwo\x1b[?1049lthree", &["onethree"]),
+        ("one\x1b[?47htwo\x1b[?47lthree", &["one   three"]),
+        ("abc\x1bcd", &["d"]),
+        ("\u{9b}31mx", &["31mx"]),
+    ];
+    for (stream, expected) in cases {
+        check(stream, expected);
+    }
+}
+
+#[test]
+fn what_left_the_screen_is_history_and_what_was_erased_is_not() {
+    let mut mirror = mirror(SMALL);
+    for line in 0..10 {
+        mirror.feed(format!("\x1b[1mline {line}\x1b[m\r\n").as_bytes());
+    }
+    assert_eq!(mirror.history_text(), ["line 0", "line 1", "line 2", "line 3", "line 4"]);
+    mirror.feed(b"\x1b[2J\x1b[H\x1b[M");
+    assert_eq!(mirror.n_history_lines(), 5);
+    mirror.feed(b"\x1b[?1049h\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\nx\x1b[?1049l");
+    assert_eq!(mirror.n_history_lines(), 5);
+    mirror.feed(b"\x1b[3J");
+    assert_eq!(mirror.history_text(), Vec::<String>::new());
+}
+
+#[test]
+fn events_are_told_once() {
+    #[rustfmt::skip]
+    let cases: &[(&str, &[Event])] = &[
+        ("\x07\x07", &[Event::Bell]),
+        ("\x1b]0;a;b\x07\x1b]2;a;b\x1b\\", &[Event::Title("a;b".to_owned())]),
+        ("\x1b]9;4;3\x07\x1b]9;4;1;250\x07\x1b]9;4;0;\x07", &[
+            Event::Progress(Progress::Busy), Event::Progress(Progress::Done(100)), Event::Progress(Progress::None)]),
+        ("\x1b]9;done; now\x07", &[Event::Notification { title: None, body: "done; now".to_owned() }]),
+        ("\x1b]777;notify;title;body\x07", &[
+            Event::Notification { title: Some("title".to_owned()), body: "body".to_owned() }]),
+        ("\x1b]99;i=1:d=0;hello\x1b\\\x1b]99;i=1:p=body:e=1;d29ybGQ=\x1b\\\x1b]99;i=1:p=?;\x1b\\", &[
+            Event::Notification { title: Some("hello".to_owned()), body: String::new() },
+            Event::Notification { title: None, body: "world".to_owned() }]),
+        ("\x1b]133;A\x07\x1b]133;B\x07\x1b]133;C\x07\x1b]133;D;2\x07\x1b]133;D\x07", &[
+            Event::Prompt(PromptMark::Prompt), Event::Prompt(PromptMark::Input), Event::Prompt(PromptMark::Output),
+            Event::Prompt(PromptMark::End(Some(2))), Event::Prompt(PromptMark::End(None))]),
+        ("\x1b[?1004h\x1b[?1004h\x1b[?1004l", &[Event::Focus(true), Event::Focus(false)]),
+        ("\x1b[?1049h\x1b[?1049h\x1b[?1049l", &[Event::Alternate(true), Event::Alternate(false)]),
+        ("\x1b]7;file://h/a%20b\x07", &[Event::Directory("file://h/a%20b".to_owned())]),
+        ("\x1b[c\x1b[6n", &[Event::Asked(Query::Attributes), Event::Asked(Query::Status)]),
+    ];
+    for (stream, expected) in cases {
+        let mut mirror = mirror(SMALL);
+        mirror.feed(stream.as_bytes());
+        assert_eq!(mirror.take_events(), *expected, "{stream:?}");
+        assert_eq!(mirror.take_events(), []);
+    }
+}
+
+#[test]
+fn resets_bring_back_a_usable_terminal() {
+    use super::same::{difference, dirty};
+    for levels in [Levels::UNKNOWN, dirty(SMALL).levels()] {
+        let mut after = dirty(SMALL);
+        after.feed(&resets(levels));
+        // What is written stays; everything that would disturb the next program is as when fresh.
+        after.feed(b"\x1b[H\x1b[2J\x1b[3J\x1b7");
+        let mut fresh = mirror(SMALL);
+        fresh.feed(b"\x1b[H\x1b[2J\x1b[3J\x1b7");
+        assert_eq!(difference(&fresh, &after), None);
+    }
+}
+
+#[test]
+fn resets_leave_the_cursor_alone() {
+    for stream in
+        ["ab\r\ncd", "ab\x1b[2;4r\x1b[3;7H", "\x1b[2;4r\x1b[?6h\x1b[2;5H", "12345678901234567890"]
+    {
+        let mut mirror = mirror(SMALL);
+        mirror.feed(stream.as_bytes());
+        let before = mirror.terminal.grid.cursor.point;
+        mirror.feed(&resets(mirror.levels()));
+        assert_eq!(mirror.terminal.grid.cursor.point, before, "{stream:?}");
+    }
+    let mut mirror = mirror(SMALL);
+    mirror.feed(b"main\x1b[?1049h\x1b[5;5Hother");
+    mirror.feed(&resets(Levels::UNKNOWN));
+    assert!(!mirror.is_alternate());
+    mirror.feed(b"!");
+    assert_eq!(mirror.screen_text()[0], "main!");
+}
+
+#[test]
+fn a_snapshot_of_the_screen_leaves_scrollback_alone() {
+    let mut program = mirror(SMALL);
+    let mut client = mirror(SMALL);
+    for line in 0..10 {
+        program.feed(format!("{line}\r\n").as_bytes());
+        client.feed(format!("own {line}\r\n").as_bytes());
+    }
+    client.feed(&program.snapshot(Depth::Screen));
+    assert_eq!(client.screen_text(), program.screen_text());
+    assert_eq!(client.n_history_lines(), 5);
+    client.feed(&program.snapshot(Depth::History));
+    assert_eq!(client.n_history_lines(), 10);
+    client.feed(&program.snapshot(Depth::Replace));
+    assert_eq!(client.history_text(), program.history_text());
+}

@@ -1,0 +1,71 @@
+//! The screen and its scrollback as plain text, for files, searches and rules.
+//!
+//! No colors, no positions: what a person would copy.
+
+use alacritty_terminal::{
+    grid::Grid,
+    index::{Column, Line},
+    term::cell::{Cell, Flags},
+};
+
+use crate::mirror::Mirror;
+
+impl Mirror {
+    /// Returns the lines of the screen shown, without blanks at their ends.
+    pub fn screen_text(&self) -> Vec<String> {
+        let n_lines = self.terminal.n_lines();
+        (0..n_lines).map(|line| row_text(&self.terminal.grid, Line::from(line))).collect()
+    }
+
+    /// Returns the lines that have left the main screen, the oldest first.
+    pub fn history_text(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.terminal.history.each_line(|line| lines.push(without_escapes(line)));
+        let (open, _) = self.terminal.history.open();
+        if !open.is_empty() {
+            lines.push(without_escapes(open));
+        }
+        lines
+    }
+
+    /// Returns how many lines have left the main screen and are still kept.
+    pub fn n_history_lines(&self) -> usize {
+        self.terminal.history.n_lines()
+    }
+}
+
+fn row_text(grid: &Grid<Cell>, line: Line) -> String {
+    let row = &grid[line];
+    let mut text = String::new();
+    for column in 0..row.len() {
+        let cell = &row[Column(column)];
+        let spacers = Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER;
+        if !cell.flags.intersects(spacers) {
+            text.push(cell.c);
+            text.extend(cell.zerowidth().into_iter().flatten());
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// Takes the escapes out of a line of history, which holds attributes and links only.
+fn without_escapes(line: &[u8]) -> String {
+    let mut text = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = memchr::memchr(0x1b, rest) {
+        text.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        let n_escape = match rest.get(1) {
+            Some(b'[') => {
+                rest.iter().skip(2).position(|byte| (0x40..=0x7e).contains(byte)).map(|n| n + 3)
+            }
+            _ => rest.windows(2).position(|pair| pair == b"\x1b\\").map(|n| n + 2),
+        };
+        rest = &rest[n_escape.unwrap_or(rest.len())..];
+    }
+    text.extend_from_slice(rest);
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    text.truncate(text.trim_end().len());
+    text
+}
