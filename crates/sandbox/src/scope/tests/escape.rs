@@ -139,8 +139,10 @@ fn of_several_runs_only_the_one_whose_output_it_holds_names_a_child_without_a_tr
     run_in(&other, bash("true"));
     let (report, _) = run_in(&one, bash("env -i setsid -f sleep 7102"));
     assert_eq!(report.survivors.len(), 1);
-    // Without the output nobody can tell whose it is.
-    let (report, _) = run_in(&one, bash("env -i setsid -f sleep 7103 >/dev/null 2>&1"));
+    // Without the output nobody can tell whose it is. The call waits until it has left the group and let
+    // go of what it was given.
+    let script = ": $(env -i setsid -f bash -c 'exec sleep 7103 >/dev/null' 2>/dev/null)";
+    let (report, _) = run_in(&one, bash(script));
     assert_eq!(report.survivors, vec![]);
     other.end(Duration::ZERO);
     assert!(one.end(Duration::ZERO).iter().any(|killed| killed.command.ends_with("sleep 7103")));

@@ -74,8 +74,11 @@ fn a_job_is_asked_to_end_and_then_killed_with_all_it_has_started() {
 
 #[test]
 fn what_a_job_left_behind_lives_on_when_it_is_released_and_is_found_again() {
-    let mut job = job("cccccccc", "setsid sleep 600 & echo started; exit 0");
+    // It tells from its own session: before it has one, the terminal's hangup would end it.
+    let script = "setsid bash -c 'echo started; exec sleep 600' & read -r _; exit 0";
+    let mut job = job("cccccccc", script);
     job.read_until("started\r\n");
+    std::io::Write::write_all(&mut job.master, b"\r").unwrap();
     assert!(job.child.wait().is_success());
     job.scope.release();
     let killed = reap_leftover_jobs(&["cccccccc".to_owned()], Duration::ZERO);
