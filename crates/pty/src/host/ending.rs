@@ -13,6 +13,28 @@ use crate::{
     job::{ExitRecord, FilesError},
 };
 
+/// How long the parts of an end may take.
+#[derive(Debug)]
+pub(super) struct Spans {
+    /// From asking the program to killing it.
+    pub(super) grace: Duration,
+    /// For the last of its output.
+    pub(super) drain: Duration,
+    /// For clients to read how it ended.
+    pub(super) farewell: Duration,
+    /// Between two tries to write that down.
+    pub(super) retry: Duration,
+}
+
+impl Spans {
+    pub(super) const USUAL: Self = Self {
+        grace: Duration::from_millis(HOST_GRACE_MS),
+        drain: Duration::from_millis(HOST_DRAIN_MS_MAX),
+        farewell: Duration::from_millis(HOST_FAREWELL_MS_MAX),
+        retry: Duration::from_millis(HOST_RECORD_RETRY_MS),
+    };
+}
+
 /// How far the program's end is.
 #[derive(Debug, Default)]
 pub(super) struct End {
@@ -60,8 +82,7 @@ impl Host {
     pub(super) fn terminate(&mut self) {
         if self.program.end.is_running() && !self.program.end.is_stopped {
             self.program.end.is_stopped = true;
-            let grace = Duration::from_millis(HOST_GRACE_MS);
-            self.program.end.kill_at = Some(self.clock.monotonic() + grace);
+            self.program.end.kill_at = Some(self.clock.monotonic() + Spans::USUAL.grace);
             if let Some(scope) = &self.program.scope {
                 scope.ask_to_end();
             }
@@ -90,7 +111,7 @@ impl Host {
         let stopped = self.program.end.is_stopped;
         let at = self.clock.now().as_millis();
         self.program.end.seen = Some(ExitRecord { code, signal, at, stopped, failure: None });
-        let drain = Duration::from_millis(HOST_DRAIN_MS_MAX);
+        let drain = Spans::USUAL.drain;
         match self.program.scope.take() {
             // What it has started was asked together with it.
             Some(scope) if stopped => drop(scope.end(drain)),
@@ -120,9 +141,9 @@ impl Host {
             // Somebody removed the job with its directory: nobody is left who would read it.
             Err(FilesError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Some(exit),
             Err(_) => {
-                let retry = Duration::from_millis(HOST_RECORD_RETRY_MS);
-                self.program.end.retry_at = Some(now + retry);
-                self.program.end.wait_until = now + retry;
+                let next = now + Spans::USUAL.retry;
+                self.program.end.retry_at = Some(next);
+                self.program.end.wait_until = next;
                 self.tell_states();
                 None
             }
@@ -151,7 +172,7 @@ impl Host {
             client.say(Kind::Exit, &record);
             client.let_go(Reason::Exit, None);
         }
-        let until = self.clock.monotonic() + Duration::from_millis(HOST_FAREWELL_MS_MAX);
+        let until = self.clock.monotonic() + Spans::USUAL.farewell;
         loop {
             self.crowd.clients.iter_mut().for_each(Client::flush);
             self.crowd.clients.retain(|client| !client.queue.is_empty());

@@ -75,10 +75,10 @@ fn a_record_beyond_the_limit_is_refused() {
     let mut written = record(&files);
     files.create(&written).unwrap();
     let n_bytes = |files: &JobFiles| fs::metadata(files.record()).unwrap().len();
-    let room = (1 << 20) - n_bytes(&files);
+    let room = JOB_FILE_BYTES_MAX - n_bytes(&files);
     written.name.push_str(&"x".repeat(usize::try_from(room).unwrap()));
     files.create(&written).unwrap();
-    assert_eq!((n_bytes(&files), files.read().is_ok()), (1 << 20, true));
+    assert_eq!((n_bytes(&files), files.read().is_ok()), (JOB_FILE_BYTES_MAX, true));
     written.name.push('x');
     assert_eq!(files.create(&written).unwrap_err().code(), "command_too_long");
     assert_eq!(files.read().unwrap().name.len(), written.name.len() - 1);

@@ -3,9 +3,9 @@
 use vocab::limits::{
     SCREEN_ANSWER_BYTES_MAX, SCREEN_DIRECTORY_BYTES_MAX, SCREEN_EVENTS_MAX,
     SCREEN_HISTORY_BLOCK_BYTES, SCREEN_HISTORY_BYTES_MAX, SCREEN_HISTORY_LINES_MAX,
-    SCREEN_KEYBOARD_LEVELS_MAX, SCREEN_LINE_BYTES_MAX, SCREEN_LINKS_BYTES_MAX, SCREEN_MARKS_MAX,
-    SCREEN_NOTICE_BYTES_MAX, SCREEN_REQUEST_BYTES_MAX, SCREEN_STRING_BYTES_MAX,
-    SCREEN_TITLE_BYTES_MAX, SCREEN_TITLES_MAX,
+    SCREEN_KEYBOARD_LEVELS_MAX, SCREEN_LINE_BYTES_MAX, SCREEN_LINK_BYTES_MAX,
+    SCREEN_LINKS_BYTES_MAX, SCREEN_MARKS_MAX, SCREEN_NOTICE_BYTES_MAX, SCREEN_REQUEST_BYTES_MAX,
+    SCREEN_STRING_BYTES_MAX, SCREEN_TITLE_BYTES_MAX, SCREEN_TITLES_MAX,
 };
 
 use super::same::{SMALL, difference, mirror};
@@ -90,6 +90,12 @@ fn what_a_program_says_is_cut_to_its_limits() {
     let notice = Event::Notification { title: None, body: notice };
     assert!(mirror.take_events().contains(&notice));
     assert_eq!(mirror.terminal.grid.cursor.template.hyperlink(), None);
+    for (n_bytes, is_kept) in [(SCREEN_LINK_BYTES_MAX, true), (SCREEN_LINK_BYTES_MAX + 1, false)] {
+        let address = "h".repeat(n_bytes - "id".len());
+        mirror.feed(format!("\x1b]8;id=id;{address}\x07").as_bytes());
+        let link = mirror.terminal.grid.cursor.template.hyperlink();
+        assert_eq!(link.is_some(), is_kept, "{n_bytes}");
+    }
     assert!(mirror.terminal.request.capacity() <= 2 * SCREEN_REQUEST_BYTES_MAX);
     assert_eq!(mirror.take_answers(), b"");
 }

@@ -1,6 +1,13 @@
 //! What goes wrong: programs that misbehave, clients that talk nonsense, files that cannot be written.
 
+use vocab::limits::HOST_RECORD_RETRY_MS;
+
 use super::*;
+
+#[test]
+fn the_usual_bounds_are_those_of_the_table() {
+    assert_eq!(ending::Spans::USUAL.retry, Duration::from_millis(HOST_RECORD_RETRY_MS));
+}
 
 #[test]
 fn a_job_that_cannot_begin_says_why_in_its_record() {

@@ -1,12 +1,35 @@
 //! The bounds, met.
 
+use vocab::limits::{
+    HOST_CLIENTS_MAX, HOST_DRAIN_MS_MAX, HOST_FAREWELL_MS_MAX, HOST_GRACE_MS, HOST_QUEUE_BYTES_MAX,
+    HOST_QUIET_MS, HOST_REPLIES_BYTES_MAX, HOST_SCREEN_AGE_MS_MAX, HOST_SNAPSHOT_BYTES_MAX,
+    HOST_TURN_BYTES,
+};
+
 use super::*;
+
+/// What the tests below only see happen is as long as the table says.
+#[test]
+fn the_usual_bounds_are_those_of_the_table() {
+    let ending::Spans { grace, drain, farewell, .. } = ending::Spans::USUAL;
+    for (span, millis) in
+        [(grace, HOST_GRACE_MS), (drain, HOST_DRAIN_MS_MAX), (farewell, HOST_FAREWELL_MS_MAX)]
+    {
+        assert_eq!(span, Duration::from_millis(millis));
+    }
+}
+
+/// Returns a command that writes several times what a client's queue holds.
+fn flood() -> String {
+    format!("head -c {} /dev/zero | tr '\\0' x", 5 * HOST_QUEUE_BYTES_MAX)
+}
 
 #[test]
 fn there_is_room_for_so_many_clients() {
     let job = Job::sh("echo on; cat");
     let mut silent = job.stranger();
-    let mut looking: Vec<_> = (0..63).map(|_| job.client(json!({"role": "view"}))).collect();
+    let viewer = || job.client(json!({"role": "view"}));
+    let mut looking: Vec<_> = (1..HOST_CLIENTS_MAX).map(|_| viewer()).collect();
     looking.iter_mut().for_each(|client| client.wait_for("on"));
     // One that has said nothing makes room for one that does.
     let mut last = job.client(json!({"role": "view"}));
@@ -26,8 +49,7 @@ fn there_is_room_for_so_many_clients() {
 
 #[test]
 fn a_client_that_never_reads_holds_nobody_up() {
-    let script = "stty -echo; read x; head -c 20000000 /dev/zero | tr '\\0' x; echo end; read x";
-    let job = Job::sh(script);
+    let job = Job::sh(&format!("stty -echo; read x; {}; echo end; read x", flood()));
     let mut lazy = job.client(json!({"role": "view"}));
     lazy.wait(Kind::Resync);
     let mut control = job.control();
@@ -40,7 +62,7 @@ fn a_client_that_never_reads_holds_nobody_up() {
     // Now it reads: what it began, then the screen in place of all the rest.
     lazy.seen.clear();
     lazy.wait(Kind::Resync);
-    assert!(lazy.seen.len() < 8 << 20, "{}", lazy.seen.len());
+    assert!(lazy.seen.len() < 2 * HOST_QUEUE_BYTES_MAX, "{}", lazy.seen.len());
     lazy.wait_for("end");
 }
 
@@ -49,15 +71,18 @@ fn a_client_that_asks_and_never_reads_is_let_go_of() {
     let job = Job::sh("yes | head -n 100; echo on; cat");
     job.attach().wait_for("on");
     let mut greedy = job.control();
-    // Each question is small, each answer some kilobytes: the socket takes all questions.
+    // Each question is smaller than its answer, so that twice as many bytes are too many.
     let status = frame::encode(Kind::Control, br#"{"op":"status"}"#).repeat(1_000);
-    let n_sent = (0..10_000).take_while(|_| greedy.stream.write_all(&status).is_ok()).count();
-    assert!(n_sent < 10_000, "it was never let go of");
+    let n_max = 2 * HOST_REPLIES_BYTES_MAX / status.len();
+    let n_sent = (0..n_max).take_while(|_| greedy.stream.write_all(&status).is_ok()).count();
+    assert!(n_sent < n_max, "it was never let go of");
     assert_eq!(job.control().ask(&json!({"op": "status"}))["alive"], true);
 }
 
 #[test]
 fn a_snapshot_beyond_its_limit_comes_without_scrollback() {
+    // A line is one of 512 letters with a color each, which takes some three kilobytes.
+    let n_lines = HOST_SNAPSHOT_BYTES_MAX / 2_800;
     let line = "'\\033[31mx\\033[32my\\033[33mz\\033[34m-'";
     let script = format!(
         "l=$(printf {line}); for i in 1 2 3 4 5 6 7; do l=\"$l$l\"; done; stty -echo; echo on; \
@@ -66,11 +91,11 @@ fn a_snapshot_beyond_its_limit_comes_without_scrollback() {
     let job = Job::sh(&script);
     let mut writer = job.client(json!({"role": "attach", "cols": 600, "rows": 5}));
     writer.wait_for("on");
-    writer.type_in("6000\r");
+    writer.type_in(&format!("{n_lines}\r"));
     writer.wait_for("end");
     let mut viewer = job.client(json!({"role": "view"}));
     let n_bytes = viewer.wait(Kind::Resync)["bytes"].as_u64().unwrap();
-    assert!(n_bytes < 1 << 20, "{n_bytes}");
+    assert!(n_bytes < HOST_SNAPSHOT_BYTES_MAX as u64 / 16, "{n_bytes}");
     viewer.wait_for("end");
 }
 
@@ -81,7 +106,9 @@ fn input_that_a_program_does_not_read_is_bounded() {
     let mut control = job.control();
     let send = json!({"op": "send", "text": "x".repeat(100_000)});
     let taken = (0..100).take_while(|_| control.ask(&send) == json!({"ok": true})).count();
-    assert!((10..=12).contains(&taken), "{taken}");
+    // What the kernel holds for the program comes on top.
+    let n_full = HOST_INPUT_BYTES_MAX / 100_000;
+    assert!((n_full..=n_full + 2).contains(&taken), "{taken}");
     assert_eq!(control.ask(&send)["error"]["code"], "input_full");
     // A writer is not listened to until there is room: its socket fills, and nobody else notices.
     let mut writer = job.attach();
@@ -97,9 +124,11 @@ fn everyone_has_a_turn() {
     let job = Job::sh("yes");
     let mut viewer = job.client(json!({"role": "view"}));
     let mut control = job.control();
-    for _ in 0..20 {
+    let mut n_seen = 0;
+    while n_seen < 20 * HOST_TURN_BYTES {
         assert_eq!(control.ask(&json!({"op": "status"}))["alive"], true);
         assert!(viewer.read());
+        n_seen += viewer.seen.len();
         viewer.seen.clear();
     }
 }
@@ -130,7 +159,7 @@ fn a_background_child_does_not_hold_the_end_up() {
 
 #[test]
 fn a_client_that_never_reads_does_not_hold_the_end_up() {
-    let mut job = Job::sh("stty -echo; read x; head -c 20000000 /dev/zero | tr '\\0' x");
+    let mut job = Job::sh(&format!("stty -echo; read x; {}", flood()));
     let mut lazy = job.client(json!({"role": "view"}));
     lazy.wait(Kind::Resync);
     job.control().ask(&json!({"op": "send", "text": "\r"}));
@@ -142,12 +171,15 @@ fn the_text_is_written_on_quiet_and_no_later_than_its_age() {
     let at = Duration::from_millis;
     let mut paper = Paper::default();
     assert_eq!(paper.due(), None);
-    paper.dirty(at(100));
-    assert_eq!(paper.due(), Some(at(1_100)));
-    paper.dirty(at(1_000));
-    assert_eq!(paper.due(), Some(at(2_000)));
-    paper.dirty(at(29_999));
-    assert_eq!(paper.due(), Some(at(30_100)));
+    let last = HOST_SCREEN_AGE_MS_MAX - 1;
+    for (dirty, due) in [
+        (100, 100 + HOST_QUIET_MS),
+        (HOST_QUIET_MS, 2 * HOST_QUIET_MS),
+        (last, 100 + HOST_SCREEN_AGE_MS_MAX),
+    ] {
+        paper.dirty(at(dirty));
+        assert_eq!(paper.due(), Some(at(due)), "{dirty}");
+    }
     // And so it happens: nothing else writes it while the program lives.
     let job = Job::sh("echo on; cat");
     job.attach().wait_for("on");

@@ -89,9 +89,9 @@ fn a_paste_is_typed_whatever_it_holds() {
 #[test]
 fn an_answer_without_an_end_is_text() {
     let mut sorter = Sorter::default();
-    let long = format!("\x1b]{}", "x".repeat(4 << 10));
-    let (first, rest) = long.as_bytes().split_at(4 << 10);
-    assert_eq!(sorter.sort(&first[1..], NOTHING).bytes.len(), (4 << 10) - 1);
+    let long = format!("\x1b]{}", "x".repeat(HOST_SEQUENCE_BYTES_MAX));
+    let (first, rest) = long.as_bytes().split_at(HOST_SEQUENCE_BYTES_MAX);
+    assert_eq!(sorter.sort(&first[1..], NOTHING).bytes.len(), HOST_SEQUENCE_BYTES_MAX - 1);
     let mut sorter = Sorter::default();
     assert_eq!(sorter.sort(&first[..100], NOTHING), Sorted::default());
     assert_eq!(sorter.sort(&first[100..], NOTHING).bytes, first);
