@@ -7,11 +7,7 @@
 
 use std::{fs, io::Read, path::Path};
 
-use rustix::{
-    fs::{fstat, stat},
-    io::Errno,
-    process::getpid,
-};
+use rustix::{fs::fstat, io::Errno, process::getpid};
 use stdx::proc_id::Stat;
 use vocab::{ids::RUN_MARKER, limits};
 
