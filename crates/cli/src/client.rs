@@ -167,11 +167,11 @@ fn checking_pid(turns: &Path) -> Option<u32> {
 pub(crate) async fn start(paths: &Paths) -> Result<(Client, Registration), Failure> {
     paths.prepare().map_err(|error| refused(&error))?;
     let turn = take_turn(paths).await?;
+    // What the last start noted of itself is over, and nobody shall take it for ours.
+    turn.set_len(0).map_err(|error| refused(&error))?;
     if let Found::Alive(client, registration) = find(paths).await? {
         return Ok((*client, *registration));
     }
-    // What the last start noted of itself is over.
-    turn.set_len(0).map_err(|error| refused(&error))?;
     let child = spawn(paths, &turn)?;
     let ready = tokio::task::spawn_blocking(move || wait_ready(child, Patience::usual())).await;
     match ready {

@@ -82,13 +82,10 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
         .unwrap_or_else(|| PathBuf::from(format!("/tmp/stead-{uid}")));
     // All are whole; this writes them one way, without doubled slashes.
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    let (state, usual) = (absolute(state), below_home(USUAL_STATE).map(absolute));
+    let state = absolute(state);
     // The runtime directory is one for all state roots of a user, unless it was chosen for this one.
-    let socket_name = if is_shared && usual.as_ref() != Some(&state) {
-        Paths::shared_socket_name(&state)
-    } else {
-        SOCKET_NAME.to_owned()
-    };
+    let socket_name =
+        if is_shared { Paths::shared_socket_name(&state) } else { SOCKET_NAME.to_owned() };
     Ok(Paths { home: state, runtime: absolute(runtime), socket_name, config: absolute(config) })
 }
 

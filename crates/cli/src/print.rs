@@ -177,7 +177,9 @@ pub(crate) fn ready_and_detach() -> std::io::Result<()> {
     // The starter may be gone by now. Others may have found us already, so that is no reason to end.
     stdout.write_all(b"ready\n").and_then(|()| stdout.flush()).ok();
     let null = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty())?;
-    // Standard input is the starter's turn: giving it up lets the next starter look.
+    // Standard input is the starter's turn: giving it up, without the note that stood on it, lets the
+    // next starter look.
+    rustix::fs::ftruncate(rustix::stdio::stdin(), 0).ok();
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     Ok(())

@@ -91,7 +91,8 @@ impl Text {
 }
 
 /// Checks short texts that are about to be stored or looked up: none is longer than its kind may be, a
-/// path is absolute, a key is not empty, and none holds a NUL, since no file and nothing else of ours is named so.
+/// path is absolute, a key is not empty, and none holds a NUL, since no file and nothing else of ours is
+/// named so.
 ///
 /// # Errors
 /// With the first that is wrong; its field is named, and the text is not repeated.

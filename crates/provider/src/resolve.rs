@@ -95,6 +95,7 @@ pub enum ResolveError {
         api: String,
     },
     /// The address is none.
+    ///
     /// What was given is not told: where a password in it ends is not certain in what is no address.
     #[error(
         "base_url of the provider {provider} does not begin with http:// or https:// and a host"

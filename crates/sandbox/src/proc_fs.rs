@@ -7,11 +7,7 @@
 
 use std::{fs, io::Read, path::Path};
 
-use rustix::{
-    fs::{fstat, stat},
-    io::Errno,
-    process::getpid,
-};
+use rustix::{fs::fstat, io::Errno, process::getpid};
 use stdx::proc_id::Stat;
 use vocab::{
     ids::{JOB_MARKER, RUN_MARKER},
@@ -103,20 +99,21 @@ fn marks_in(environ: impl Read) -> Option<Marks> {
     Some(marks)
 }
 
-/// Device and inode of something open.
-pub(crate) type FileId = (u64, u64);
+/// The number of a pipe; no other pipe of the machine has it.
+pub(crate) type PipeId = u64;
 
-/// Identifies what is open.
-pub(crate) fn file_id(fd: impl std::os::fd::AsFd) -> Result<FileId, Errno> {
-    fstat(fd).map(|meta| (meta.st_dev, meta.st_ino))
+/// Identifies a pipe that is open.
+pub(crate) fn pipe_id(fd: impl std::os::fd::AsFd) -> Result<PipeId, Errno> {
+    fstat(fd).map(|meta| meta.st_ino)
 }
 
-/// Tells whether a process has something as one of its standard streams.
-pub(crate) fn holds(pid: u32, file: FileId) -> bool {
-    // Asking through the name follows it to what is open, and opens nothing.
+/// Tells whether a process has a pipe as one of its standard streams.
+pub(crate) fn holds(pid: u32, pipe: PipeId) -> bool {
+    // The name says what is open. Following it would ask the file system behind, which may be dead.
+    let wanted = format!("pipe:[{pipe}]");
     (0..3).any(|stream| {
-        stat(format!("/proc/{pid}/fd/{stream}"))
-            .is_ok_and(|meta| (meta.st_dev, meta.st_ino) == file)
+        fs::read_link(format!("/proc/{pid}/fd/{stream}"))
+            .is_ok_and(|name| name.as_os_str() == wanted.as_str())
     })
 }
 

@@ -10,7 +10,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
         Mutex, MutexGuard, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -23,9 +23,8 @@ static BOOK: Mutex<Book> = Mutex::new(Book {
     direct: BTreeSet::new(),
     abandoned: BTreeSet::new(),
     adopted: BTreeMap::new(),
+    parents: Parents { now: 0, most: 0 },
 });
-/// Scopes that gave birth and have not ended: an orphan belongs to one of them.
-static PARENTS: AtomicUsize = AtomicUsize::new(0);
 static CALLS: AtomicU64 = AtomicU64::new(1);
 
 #[derive(Debug)]
@@ -36,6 +35,15 @@ struct Book {
     abandoned: BTreeSet<u32>,
     /// Living orphans that were looked at once, with their start time.
     adopted: BTreeMap<u32, u64>,
+    parents: Parents,
+}
+
+/// Scopes that gave birth and have not ended: an orphan belongs to one of them.
+#[derive(Debug, PartialEq, Eq)]
+struct Parents {
+    now: usize,
+    /// How many there were at a time since there was none.
+    most: usize,
 }
 
 fn book() -> MutexGuard<'static, Book> {
@@ -76,17 +84,25 @@ pub(crate) fn next_call() -> u64 {
 
 /// Notes that a scope gives birth for the first time.
 pub(crate) fn parent_came() {
-    PARENTS.fetch_add(1, Ordering::SeqCst);
+    let parents = &mut book().parents;
+    parents.now += 1;
+    parents.most = parents.most.max(parents.now);
 }
 
 /// Returns how many scopes with children remain.
 pub(crate) fn parent_went() -> usize {
-    PARENTS.fetch_sub(1, Ordering::SeqCst).saturating_sub(1)
+    let parents = &mut book().parents;
+    parents.now = parents.now.saturating_sub(1);
+    if parents.now == 0 {
+        parents.most = 0;
+    }
+    parents.now
 }
 
-/// Tells whether one scope alone gave birth, so that every orphan is its own.
+/// Tells whether one scope alone gave birth, so that every orphan is its own: there is no other, and the
+/// last of the others did not leave any behind.
 pub(crate) fn is_only_parent() -> bool {
-    PARENTS.load(Ordering::SeqCst) == 1
+    book().parents == Parents { now: 1, most: 1 }
 }
 
 /// Tells whether an orphan came to us that nobody has looked at. True where the kernel cannot tell.

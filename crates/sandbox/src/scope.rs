@@ -239,11 +239,12 @@ impl Scope {
 
     /// Returns orphans without a trace that can be nobody else's and were not seen before.
     fn orphans(&self) -> Vec<Process> {
-        if !registry::is_only_parent() {
-            return Vec::new();
-        }
         let mut orphans = registry::unclaimed(self.since);
         let state = self.state();
+        // Asked after the look, so that whoever gave birth before it counts.
+        if !state.gave_birth || !registry::is_only_parent() {
+            return Vec::new();
+        }
         orphans.retain(|orphan| {
             let marks = proc_fs::marks(orphan.pid).unwrap_or_default();
             marks.run.is_none() && !state.known.contains(&(orphan.pid, orphan.started))

@@ -30,7 +30,7 @@ use stdx::clock::Clock;
 use vocab::limits;
 
 use crate::{
-    proc_fs::{self, FileId, Process},
+    proc_fs::{self, PipeId, Process},
     registry,
     report::Killed,
 };
@@ -60,7 +60,7 @@ pub(crate) struct Claim {
     /// Nothing that started earlier belongs, whatever it carries.
     pub(crate) since: u64,
     /// The call's output, which its processes hold as a standard stream.
-    pub(crate) output: Option<FileId>,
+    pub(crate) output: Option<PipeId>,
 }
 
 impl Claim {

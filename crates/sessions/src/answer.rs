@@ -15,7 +15,7 @@ use vocab::{
 use crate::{
     models::Keys,
     resume::all_answered,
-    runs::{LiveRun, Reservation},
+    runs::{Claim, Reservation},
     sessions::Sessions,
     start::broke_off,
 };
@@ -60,11 +60,11 @@ impl Sessions {
             let (answer, keys) = given;
             let now = self.clock.now().as_millis();
             self.row(session).await?;
-            match self.at_work_or_free(session).await? {
-                Standing::Free(reservation) => {
+            match self.runs.claim(session).await? {
+                Claim::Free(reservation) => {
                     self.take_stored(reservation, session, block, (answer, keys)).await
                 }
-                Standing::AtWork(working) => {
+                Claim::Live(working) => {
                     let run = working.live.run().clone();
                     let state = working.pen.answer(block, answer, now).await?;
                     self.remember_keys(&run, keys);
@@ -133,7 +133,7 @@ impl Sessions {
     /// Lets a run go on whose questions are all answered, unless somebody else does. Who holds it may
     /// fail at that, so it is looked at again once they let it go.
     async fn go_on_again(self: &Arc<Self>, session: &SessionId) -> Result<(), Failure> {
-        let Standing::Free(reservation) = self.at_work_or_free(session).await? else {
+        let Claim::Free(reservation) = self.runs.claim(session).await? else {
             return Ok(());
         };
         let waits = match self.store.transcript(session).await?.run {
@@ -142,26 +142,6 @@ impl Sessions {
         };
         if waits { self.resume(reservation, session).await } else { Ok(()) }
     }
-
-    /// Returns the run that works on a session, or the right to work on it, once nobody is about to
-    /// start or change it any more.
-    async fn at_work_or_free(&self, session: &SessionId) -> Result<Standing, Failure> {
-        loop {
-            if let Some(working) = self.runs.settled(session).await {
-                return Ok(Standing::AtWork(working));
-            }
-            match self.runs.reserve(session) {
-                Err(failure) if failure.code == "run_in_flight" => {}
-                reserved => return reserved.map(Standing::Free),
-            }
-        }
-    }
-}
-
-/// What an answer finds.
-enum Standing {
-    AtWork(LiveRun),
-    Free(Reservation),
 }
 
 fn not_waiting(block: &BlockId) -> Failure {

@@ -1,8 +1,9 @@
 //! Directories of sessions that have no place of their own: where they are, and how they go with their
 //! session.
 //!
-//! Only a tombstone, or a name that was given because of one, is taken as the word that a session is gone. One that the store does not know may
-//! live in a database that was set aside, or in a newer copy; so what a run made there is kept.
+//! Only a tombstone, or a name that was given because of one, is taken as the word that a session is gone.
+//! One that the store does not know may live in a database that was set aside, or in a newer copy; so what
+//! a run made there is kept.
 
 use std::{
     ffi::OsString,

@@ -34,8 +34,9 @@ pub(crate) fn run(
         None
     } else {
         let copy = files::beside(path, &format!(".schema{found}-{millis}"));
+        files::make_new(&copy)?;
         if let Err(error) = backup(conn, &copy, stopped) {
-            // Half a copy is none.
+            // Half a copy is none. It is ours: nothing stood there before.
             stdx::state_file::remove(&copy).ok();
             return Err(error);
         }
@@ -53,7 +54,6 @@ pub(crate) fn run(
 /// Copies a database into a new private file. The copy is a store of its own: sequence numbers given
 /// out after this moment would mean something else in it, so cursors must not fit both.
 fn backup(conn: &Connection, to: &Path, stopped: &AtomicBool) -> Result<(), StoreError> {
-    files::make_new(to)?;
     let mut copy = Connection::open(to)?;
     let steps = rusqlite::backup::Backup::new(conn, &mut copy)?;
     while steps.step(BACKUP_PAGES)? != rusqlite::backup::StepResult::Done {

@@ -13,6 +13,8 @@ pub(super) struct Origin {
     dir: Arc<Dir>,
     /// The file that is visited alone.
     file: Option<OsString>,
+    /// Whether its file system counts names, and it had one. Small ones tell 0 of all they hold.
+    linked: bool,
 }
 
 impl Origin {
@@ -21,14 +23,16 @@ impl Origin {
             End::Entry { name, .. } => Some(name.clone()),
             End::Dir | End::Missing { .. } => None,
         };
-        Self { dir: Arc::clone(walked.top()), file }
+        let dir = Arc::clone(walked.top());
+        let linked = Meta::of(&dir.fd).is_ok_and(|meta| meta.links > 0);
+        Self { dir, file, linked }
     }
 
     /// Tells whether it was removed since. A directory without a name has no link left.
     pub(super) fn is_gone(&self) -> bool {
         match &self.file {
             Some(name) => self.dir.stat(name) == Err(Reason::NotFound),
-            None => Meta::of(&self.dir.fd).is_ok_and(|meta| meta.links == 0),
+            None => self.linked && Meta::of(&self.dir.fd).is_ok_and(|meta| meta.links == 0),
         }
     }
 }

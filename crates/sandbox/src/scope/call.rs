@@ -16,7 +16,7 @@ use crate::{
     environ::CALL_MARKER,
     output::{self, Ended, Reader},
     probe, proc_fs,
-    proc_fs::{FileId, Process},
+    proc_fs::{PipeId, Process},
     registry,
     report::{ExitReport, ExitStatus, OutputEnd, Survivor},
     spawn::{self, Birth, Born, Step, Stillborn, Ties, Waited},
@@ -37,7 +37,7 @@ pub(super) fn run(
     let (reading, writing) = pipe_with(PipeFlags::CLOEXEC).map_err(no_descriptor)?;
     // Only our end: a child must find an ordinary pipe that blocks when it is full.
     rustix::io::ioctl_fionbio(&reading, true).map_err(no_descriptor)?;
-    let output = proc_fs::file_id(&reading).map_err(no_descriptor)?;
+    let output = proc_fs::pipe_id(&reading).map_err(no_descriptor)?;
     let null = dev_null()?;
     let number = registry::next_call();
     let streams = [&null, &writing, &writing];
@@ -107,7 +107,7 @@ struct Call<'a> {
     number: u64,
     born: Born,
     /// The pipe that it and its descendants write into.
-    output: FileId,
+    output: PipeId,
 }
 
 impl Call<'_> {

@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::print::{Style, clean, words};
 
-/// Lines of a change that a question shows.
-const LINES_SHOWN: usize = 20;
+/// Lines of a change that a question shows. Who says yes says it to all of them, so it is as many as a
+/// person can still read, and not as few as would look neat.
+const LINES_SHOWN: usize = 400;
 
 /// Words what a call of `edit` or `write` wants; none for other calls.
 pub(crate) fn shown(tool: &str, input: &Value, style: Style) -> Option<String> {
@@ -36,7 +37,7 @@ pub(crate) fn shown(tool: &str, input: &Value, style: Style) -> Option<String> {
     }
     if lines.len() > LINES_SHOWN {
         let more = words::lines(lines.len() - LINES_SHOWN);
-        out.push_str(&format!("    {}\n", style.dim(&format!("… {more} more"))));
+        out.push_str(&format!("    {}\n", style.red(&format!("… {more} more are not shown"))));
     }
     Some(out)
 }
@@ -102,7 +103,7 @@ mod tests {
         let long = json!({"path": "n", "content": "l\n".repeat(LINES_SHOWN + 3)});
         let long = shown("write", &long, Style(false)).unwrap();
         assert_eq!(long.lines().count(), LINES_SHOWN + 2);
-        assert!(long.ends_with("    … 3 lines more\n"), "{long}");
+        assert!(long.ends_with("    … 3 lines more are not shown\n"), "{long}");
     }
 
     #[test]

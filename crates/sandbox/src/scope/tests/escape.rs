@@ -145,6 +145,8 @@ fn of_several_runs_only_the_one_whose_output_it_holds_names_a_child_without_a_tr
     let (report, _) = run_in(&one, bash(script));
     assert_eq!(report.survivors, vec![]);
     other.end(Duration::ZERO);
+    // Nor does the one that remains take it over: it may have been the other's.
+    assert_eq!(run_in(&one, bash("true")).0.survivors, vec![]);
     assert!(one.end(Duration::ZERO).iter().any(|killed| killed.command.ends_with("sleep 7103")));
 }
 

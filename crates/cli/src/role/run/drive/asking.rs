@@ -51,12 +51,25 @@ impl Driver<'_> {
         keys: &Keys,
     ) -> Result<bool, Failure> {
         let Some(answer) = said.answer() else { return Ok(false) };
+        let (mut taken, mut late) = (false, None);
         for block in blocks.iter().filter(|block| open(block)) {
             print::err(&ask::question(block, self.show.look().err.style));
+            match self.say(session, &block.id, answer.clone(), keys).await {
+                Ok(()) => taken = true,
+                // The other questions may still have their time.
+                Err(failure) if failure.code == "answer_late" => {
+                    print::err(&format!("stead: {}\n", failure.message));
+                    late = Some(failure);
+                    continue;
+                }
+                Err(failure) => return Err(failure),
+            }
             print::err(if answer.approved { "allowed\n" } else { "refused\n" });
-            self.say(session, &block.id, answer.clone(), keys).await?;
         }
-        Ok(true)
+        match late {
+            Some(failure) if !taken => Err(failure),
+            Some(_) | None => Ok(true),
+        }
     }
 
     pub(super) async fn say(
