@@ -27,7 +27,7 @@ fn stranger_a_reader_that_does_not_read_slows_nobody_and_comes_back() {
     within(async {
         let client = place.client();
         let session = start(&place, "messages", "tell a lot").await;
-        let mut slow = Stream::open(&client, &session, None).await;
+        let mut slow = Stream::open(&place.socket_client(), &session, None).await;
         let fast: Vec<_> = [
             Stream::open(&client, &session, None).await,
             Stream::open(&client, &session, None).await,

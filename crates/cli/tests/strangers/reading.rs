@@ -82,6 +82,11 @@ impl Place {
         Client::new(Address::Tcp { host, credential: Secret::new(credential) })
     }
 
+    /// A client of the socket, on which the kernel holds little for one that does not read.
+    pub(crate) fn socket_client(&self) -> Client {
+        Client::new(Address::Socket(self.home.runtime().join("daemon.sock")))
+    }
+
     /// The vendor's other dialect wants a key, whatever it is.
     fn store_key(&self) {
         let mut command = self.home.command(&["secrets", "set", "messages"]);
