@@ -249,9 +249,9 @@ fn spawn(paths: &Paths, turn: &File) -> Result<Child, Failure> {
         // The daemon is whoever started it first; it must not carry that person's keys for its life.
         .env_clear()
         .envs(env::without_keys(paths))
-        .stdin(Stdio::from(turn))
         // A daemon started from inside a job is none of the job's processes, and must not end with it.
         .env_remove(JOB_MARKER)
+        .stdin(Stdio::from(turn))
         .stdout(Stdio::piped())
         .stderr(Stdio::from(errors))
         .spawn()
