@@ -10,7 +10,10 @@ use vocab::outcome::Failure;
 pub const PROTOCOL: u32 = 1;
 
 /// What this program understands beyond the protocol's first version.
-pub const FEATURES: &[&str] = &["focus", "resync", "roles", "send"];
+pub const FEATURES: &[&str] = &["focus", "resync", "roles", "send", STATES];
+
+/// The feature of a `control` client that wants to be told every change of STATE.
+pub const STATES: &str = "states";
 
 /// What a client wants to be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,8 +176,8 @@ pub struct Status {
     pub title: String,
 }
 
-/// STATE: what a client may do, and the terminal's size. Sent whenever one of it changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// STATE: what a client may do, the terminal's size, and how the job is. Sent whenever one of it changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     /// What the client is.
     pub role: Role,
@@ -184,20 +187,34 @@ pub struct State {
     pub cols: u16,
     /// Lines.
     pub rows: u16,
-    /// What has become of the program.
+    /// How the job is.
     pub state: Life,
+    /// What it says of that in a few words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// What it waits for, where somebody must act.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_for: Option<String>,
+    /// Where that is known from: `process`, `report`, `signal`, `screen` or `quiet`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_source: Option<String>,
+    /// Since when it is so, in milliseconds since the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<i64>,
     /// The protocol that the host speaks.
     #[serde(default = "first_protocol")]
     pub protocol: u32,
 }
 
-/// What has become of a program, as far as its process tells.
+/// How a job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Life {
     /// It runs.
     Working,
-    /// It ended with code 0.
+    /// It runs, and goes on once somebody has acted.
+    Blocked,
+    /// It ended with code 0; or it runs, and its turn has ended.
     Done,
     /// It ended otherwise.
     Failed,

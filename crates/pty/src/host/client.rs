@@ -40,6 +40,8 @@ pub(super) struct Client {
     pub(super) size: Option<Size>,
     pub(super) sorter: Sorter,
     pub(super) told: Option<State>,
+    /// It sees nothing, and is told how the job is all the same.
+    pub(super) follows: bool,
     pub(super) flow: Flow,
 }
 
@@ -54,6 +56,7 @@ impl Client {
             size: None,
             sorter: Sorter::default(),
             told: None,
+            follows: false,
             flow: Flow::Open,
         }
     }
@@ -65,6 +68,11 @@ impl Client {
     /// Tells whether it is there and looks.
     pub(super) fn watches(&self) -> bool {
         self.is_open() && matches!(self.role, Some(Role::Attach | Role::View | Role::Tail))
+    }
+
+    /// Tells whether it is there and is told how the job is.
+    pub(super) fn wants_states(&self) -> bool {
+        self.watches() || (self.is_open() && self.follows)
     }
 
     /// Tells whether it is there and may type.
@@ -122,9 +130,9 @@ impl Client {
     /// Tells what it may do, unless it knows.
     pub(super) fn tell(&mut self, state: State) {
         // One that is behind is told together with its next snapshot.
-        if self.told != Some(state) && !self.queue.is_behind() {
-            self.told = Some(state);
+        if self.told.as_ref() != Some(&state) && !self.queue.is_behind() {
             self.say(Kind::State, &hello::to_json(&state));
+            self.told = Some(state);
         }
     }
 

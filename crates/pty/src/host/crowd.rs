@@ -18,7 +18,9 @@ use super::{
 };
 use crate::{
     frame::{Frame, Kind},
-    hello::{self, Focus, Hello, PROTOCOL, Reason, Resize, Role, Scrollback, State, Terminal},
+    hello::{
+        self, Focus, Hello, PROTOCOL, Reason, Resize, Role, STATES, Scrollback, State, Terminal,
+    },
 };
 
 #[derive(Debug, Default)]
@@ -114,7 +116,10 @@ impl Host {
         client.role = Some(hello.role);
         client.size = size(hello.cols, hello.rows);
         match hello.role {
-            Role::Control => return,
+            Role::Control => {
+                client.follows = hello.features.iter().any(|feature| feature == STATES);
+                return self.tell_states();
+            }
             Role::Tail => return self.tell_states(),
             Role::View => {}
             Role::Attach => {
@@ -182,7 +187,7 @@ impl Host {
     pub(super) fn tell_states(&mut self) {
         for idx in 0..self.crowd.clients.len() {
             let client = &self.crowd.clients[idx];
-            if client.watches() {
+            if client.wants_states() {
                 let state = self.state_of(client);
                 self.crowd.clients[idx].tell(state);
             }
@@ -197,6 +202,10 @@ impl Host {
             cols: size.columns(),
             rows: size.lines(),
             state: self.program.end.life(),
+            status: None,
+            waiting_for: None,
+            state_source: Some("process".to_owned()),
+            since: None,
             protocol: PROTOCOL,
         }
     }

@@ -166,7 +166,7 @@ impl Host {
             }
             let state = self.state_of(&self.crowd.clients[idx]);
             let client = &mut self.crowd.clients[idx];
-            if client.watches() {
+            if client.wants_states() {
                 client.tell(state);
             }
             client.say(Kind::Exit, &record);

@@ -223,6 +223,7 @@ fn what_is_typed_is_read_and_the_end_is_written_down() {
     let state = client.wait(Kind::State);
     let expected = json!({
         "role": "attach", "writer": true, "cols": 100, "rows": 20, "state": "working", "protocol": 1,
+        "state_source": "process",
     });
     assert_eq!(state, expected);
     client.wait(Kind::Resync);
