@@ -51,8 +51,10 @@ fn a_burst_of_sizes_is_told_once_and_after_the_picture() {
     let script =
         "trap 'printf \"<%s>\" \"$(stty size)\"' WINCH; echo on; while :; do sleep 0.01; done";
     let job = Job::sh(script);
-    let mut client = job.client(json!({"role": "attach", "cols": 61, "rows": 13}));
+    let mut client = job.attach();
+    // Only a program that has begun hears of a size.
     client.wait_for("on");
+    client.send(Kind::Resize, &json!({"cols": 61, "rows": 13}));
     client.wait_for("<13 61>");
     let burst: Vec<u8> = (62..=80)
         .flat_map(|cols| {
