@@ -7,7 +7,9 @@
 pub mod caller;
 pub mod host;
 pub mod hub;
+pub mod jobs;
 pub mod paths;
+pub mod roster;
 pub mod secrets;
 pub mod single;
 pub mod workspaces;

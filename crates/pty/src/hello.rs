@@ -4,6 +4,7 @@
 //! Not here: what a host does with it.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+pub use vocab::job::JobState as Life;
 use vocab::outcome::Failure;
 
 /// The protocol spoken here. A host also understands the one before.
@@ -204,22 +205,6 @@ pub struct State {
     /// The protocol that the host speaks.
     #[serde(default = "first_protocol")]
     pub protocol: u32,
-}
-
-/// How a job is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Life {
-    /// It runs.
-    Working,
-    /// It runs, and goes on once somebody has acted.
-    Blocked,
-    /// It ended with code 0; or it runs, and its turn has ended.
-    Done,
-    /// It ended otherwise.
-    Failed,
-    /// It was ended.
-    Stopped,
 }
 
 /// RESYNC: so many bytes of the data after it are a snapshot, whatever came before.

@@ -1,7 +1,7 @@
 //! What a job is and how it ended, in files: `STEAD_HOME/jobs/<id>/…`. They outlive daemon and host, and
 //! are the truth about a job.
 //!
-//! Times are milliseconds since the Unix epoch. Not here: `state.json`, which is the daemon's alone.
+//! Times are milliseconds since the Unix epoch. `state.json` is the daemon's alone: no host reads it.
 
 use std::{
     collections::BTreeMap,
@@ -18,6 +18,10 @@ use vocab::{
 };
 
 use crate::hello;
+
+mod note;
+
+pub use note::{HostNote, JobNote, Told};
 
 /// `job.json`: what was asked to be started. Written once, before anything is started.
 ///
@@ -247,6 +251,39 @@ impl JobFiles {
     /// When there is a record that cannot be read.
     pub fn read_exit(&self) -> Result<Option<ExitRecord>, FilesError> {
         read(&self.exit())
+    }
+
+    /// Reads what the daemon has noted.
+    ///
+    /// # Errors
+    /// When there is a note that cannot be read.
+    pub fn read_note(&self) -> Result<Option<JobNote>, FilesError> {
+        read(&self.state())
+    }
+
+    /// Writes what the daemon has noted, to survive the loss of power.
+    ///
+    /// # Errors
+    /// When it cannot be written; the note before stands.
+    pub fn write_note(&self, note: &JobNote) -> Result<(), FilesError> {
+        Ok(state_file::publish(&self.state(), &hello::to_json(note))?)
+    }
+
+    /// Writes what the daemon has noted, to survive the death of any process: for what changes often and
+    /// is found out again.
+    ///
+    /// # Errors
+    /// When it cannot be written; the note before stands.
+    pub fn replace_note(&self, note: &JobNote) -> Result<(), FilesError> {
+        Ok(state_file::replace(&self.state(), &hello::to_json(note))?)
+    }
+
+    /// Forgets how the job ended, so that it can be started again.
+    ///
+    /// # Errors
+    /// When the record cannot be removed.
+    pub fn forget_exit(&self) -> io::Result<()> {
+        state_file::remove(&self.exit()).map(drop)
     }
 
     /// Removes all of it. A job that runs is ended first, by whoever calls.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use vocab::{
-    fact::{Event, RunFact, SessionFact},
+    fact::{Event, JobFact, RunFact, SessionFact},
     ids::{RunId, SessionId},
     message::{Message, Mode, ModelRef, Part, Run, RunState, Usage},
 };
@@ -164,6 +164,12 @@ impl From<SessionFact> for NewFact {
 impl From<RunFact> for NewFact {
     fn from(fact: RunFact) -> Self {
         Self::new("run", serde_json::to_value(fact).unwrap_or_default())
+    }
+}
+
+impl From<JobFact> for NewFact {
+    fn from(fact: JobFact) -> Self {
+        Self::new("job", serde_json::to_value(fact).unwrap_or_default())
     }
 }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ids::{BlockId, CallId, MessageId, RunId, SessionId},
+    ids::{BlockId, CallId, JobId, MessageId, RunId, SessionId},
+    job::JobState,
     message::RunEnd,
     outcome::Effect,
 };
@@ -108,6 +109,44 @@ pub enum RunFact {
     },
 }
 
+/// What was seen of a job. Its truth is its files; these say when the daemon learned what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum JobFact {
+    /// Its program runs, for the first time or again.
+    JobStarted {
+        /// Which job.
+        job: JobId,
+    },
+    /// How it is has changed while its program runs.
+    JobChanged {
+        /// Which job.
+        job: JobId,
+        /// How it is now.
+        state: JobState,
+        /// What it waits for, where somebody must act.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waiting_for: Option<String>,
+    },
+    /// Its program has ended.
+    JobEnded {
+        /// Which job.
+        job: JobId,
+        /// `done`, `failed` or `stopped`.
+        state: JobState,
+    },
+    /// What people call it or whether it is pinned has changed.
+    JobEdited {
+        /// Which job.
+        job: JobId,
+    },
+    /// It and its files are gone.
+    JobRemoved {
+        /// Which job.
+        job: JobId,
+    },
+}
+
 /// A fact as it is stored and told. `subject` and `body.kind` together name its meaning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -117,7 +156,7 @@ pub struct Event {
     pub seq: u64,
     /// When it was stored, RFC 3339.
     pub at: String,
-    /// `session` or `run`, or a subject this reader does not know.
+    /// `session`, `run` or `job`, or a subject this reader does not know.
     pub subject: String,
     /// The session it belongs to, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,6 +5,7 @@
 
 pub mod fact;
 pub mod ids;
+pub mod job;
 pub mod limits;
 pub mod live;
 pub mod message;

@@ -104,4 +104,31 @@ limits! { TERMINALS:
     HOST_RECORD_RETRY_MS: u64 = 2_000, "ms",
         "between two tries to write how a job ended, on a full disk",
         "pty::an_end_that_cannot_be_written_is_tried_again";
+    JOBS_MAX: usize = 10_000, "jobs",
+        "kept with their files, ended ones among them; beyond it somebody removes some",
+        "daemon::so_many_jobs_are_kept_and_no_more";
+    JOBS_LIVE_MAX: usize = 1_000, "jobs",
+        "whose programs run; the system has some 4,000 terminals for everybody",
+        "daemon::so_many_jobs_run_and_no_more";
+    JOB_NAME_CHARS_MAX: usize = 60, "characters",
+        "what a job is called; a list on 80 columns shows no more",
+        "daemon::a_name_says_what_runs_and_is_nobody_elses";
+    HOST_ANSWER_MS_MAX: u64 = 5_000, "ms",
+        "for a host to be connected to or to answer; it does nothing slower than a resize of a long history",
+        "daemon::a_host_that_stays_silent_holds_nobody_up";
+    HOST_STOP_MS_MAX: u64 = 10_000, "ms",
+        "from asking a host to end its program to killing the host: the grace twice over",
+        "daemon::a_host_that_does_not_end_its_program_is_killed";
+    HOST_KILL_MS_MAX: u64 = 5_000, "ms",
+        "for the end of a host that was killed to be seen",
+        "daemon::a_host_that_does_not_end_its_program_is_killed";
+    HOST_LINK_RETRY_MS: u64 = 100, "ms",
+        "until a host that lives and cannot be reached is tried again; an upgrade takes less",
+        "daemon::a_host_whose_socket_was_removed_is_found_again";
+    HOST_LINK_RETRY_MS_MAX: u64 = 30_000, "ms",
+        "the longest of the waits between such tries, each twice the one before",
+        "daemon::a_host_whose_socket_was_removed_is_found_again";
+    HOST_SCREEN_FILE_BYTES_MAX: u64 = 4 << 20, "bytes",
+        "the text of a screen as it is read back; the largest screen holds less",
+        "daemon::a_screen_file_over_its_bound_is_refused";
 }

@@ -1,0 +1,176 @@
+//! Jobs: programs in terminals of their own, each with a host that outlives this daemon. Here they are
+//! started, found again, listed, told what to do, and their ends written down.
+//!
+//! A job's files are the truth; what is held here is a picture of them that a restart draws anew. The
+//! daemon follows each host over its socket and by the end of its process, and asks nobody twice.
+//!
+//! Not here: terminals, and how a host becomes a process, which is the composer's business.
+
+mod adopt;
+mod begin;
+mod book;
+mod ending;
+mod link;
+mod name;
+mod orders;
+mod watch;
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use futures_util::future::BoxFuture;
+use pty::job::{JobFiles, JobNote};
+use stdx::{clock::Clock, proc_id::ProcId};
+use store::{Batch, Store};
+use tokio::sync::OnceCell;
+use vocab::{fact::JobFact, ids::JobId, outcome::Failure};
+
+pub use begin::Dispatch;
+pub use name::Found;
+
+use self::book::Book;
+use crate::{
+    hub::Hub,
+    roster::{Row, Wanted},
+};
+
+/// Makes processes of hosts.
+pub trait Launcher: Send + Sync {
+    /// Starts the host of a job whose files are there, and returns it once its program runs.
+    ///
+    /// # Errors
+    /// When it did not begin; nothing of it is left.
+    fn launch(&self, files: JobFiles) -> BoxFuture<'static, Result<ProcId, Failure>>;
+
+    /// Ends what a host that died has left of its job. Blocks.
+    fn end_leftovers(&self, job: &JobId);
+}
+
+/// What jobs are made of.
+pub struct Parts {
+    /// The state root.
+    pub home: PathBuf,
+    /// Where hosts listen.
+    pub runtime: PathBuf,
+    /// The daemon's socket, which programs are told.
+    pub socket: PathBuf,
+    /// The version that jobs are started by.
+    pub version: String,
+    /// What time it is.
+    pub clock: Clock,
+    /// Where facts are stored.
+    pub store: Store,
+    /// Who tells them.
+    pub hub: Hub,
+    /// Who makes processes.
+    pub launcher: Arc<dyn Launcher>,
+}
+
+/// All jobs of a state root.
+pub struct Jobs {
+    parts: Parts,
+    book: Mutex<Book>,
+    /// Filled once the jobs of earlier daemons were looked at.
+    adopted: OnceCell<()>,
+    is_closed: AtomicBool,
+}
+
+impl std::fmt::Debug for Jobs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Jobs").field("home", &self.parts.home).finish_non_exhaustive()
+    }
+}
+
+impl Jobs {
+    /// Builds them over their files; nothing is read yet.
+    #[must_use]
+    pub fn new(parts: Parts) -> Arc<Self> {
+        let (book, adopted) = (Mutex::default(), OnceCell::new());
+        Arc::new(Self { parts, book, adopted, is_closed: AtomicBool::new(false) })
+    }
+
+    /// Returns the rows that are wanted, oldest first.
+    pub async fn rows(self: &Arc<Self>, wanted: &Wanted) -> Vec<Row> {
+        self.adopt().await;
+        self.book().rows(wanted)
+    }
+
+    /// Returns one row.
+    ///
+    /// # Errors
+    /// When there is no such job.
+    pub async fn row(self: &Arc<Self>, id: &JobId) -> Result<Row, Failure> {
+        self.adopt().await;
+        self.book().row(id).ok_or_else(|| missing(id))
+    }
+
+    /// Returns how many there are, and how many of them have a program that runs.
+    pub async fn counts(self: &Arc<Self>) -> (usize, usize) {
+        self.adopt().await;
+        let book = self.book();
+        (book.len(), book.live().len())
+    }
+
+    /// Refuses new jobs from now on.
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends all jobs that run, and waits until they have.
+    pub async fn end_all(self: &Arc<Self>) {
+        self.close();
+        self.adopt().await;
+        let live = self.book().live();
+        let ends = live.into_iter().map(|id| async move {
+            if let Err(failure) = self.stop(&id).await {
+                tracing::warn!(job = %id, code = failure.code, "a job did not end");
+            }
+        });
+        futures_util::future::join_all(ends).await;
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        // Every method leaves it consistent.
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn files(&self, id: &JobId) -> JobFiles {
+        JobFiles::new(&self.parts.home, &self.parts.runtime, id)
+    }
+
+    fn now(&self) -> i64 {
+        self.parts.clock.now().as_millis()
+    }
+
+    /// Stores a fact and tells it. The files are the truth, so a fact that cannot be stored is only late.
+    async fn tell(&self, fact: JobFact) {
+        let store = &self.parts.store;
+        match store.append(Batch::of_store(store.epoch()).fact(fact)).await {
+            Ok(stored) => self.parts.hub.tell(stored.events),
+            Err(error) => tracing::warn!(%error, "a fact about a job was not stored"),
+        }
+    }
+
+    /// Writes a note firmly. A full disk keeps nobody from going on: what is noted is in the book, and a
+    /// restart finds it out again from what the host has written.
+    async fn write_note(&self, id: &JobId, note: JobNote) {
+        let files = self.files(id);
+        let written = tokio::task::spawn_blocking(move || files.write_note(&note)).await;
+        if let Ok(Err(error)) = written {
+            tracing::warn!(job = %id, %error, "a job's state was not written");
+        }
+    }
+}
+
+fn missing(id: &JobId) -> Failure {
+    Failure::not_started("job_not_found", format!("there is no job {id}"))
+        .with_hint("stead ls --all shows what there is")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! From a wish to a program that runs.
+//!
+//! A job's record is written before its host is started, and it is listed from then on: whatever
+//! happens next, somebody can find it. One that did not begin leaves nothing.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use pty::job::{FilesError, HostNote, JobNote, JobRecord};
+use stdx::proc_id::ProcId;
+use vocab::{
+    fact::JobFact,
+    ids::JobId,
+    limits::{JOBS_LIVE_MAX, JOBS_MAX},
+    outcome::Failure,
+};
+
+use super::{Jobs, book::Entry, missing, name, watch};
+use crate::{caller::Caller, roster::Row};
+
+/// How many ids are tried before it is a fault: two of the same number are one in four billion.
+const N_TRIES: usize = 8;
+
+/// What is to be started.
+#[derive(Clone, Default)]
+pub struct Dispatch {
+    /// What to call it; made from the command when absent.
+    pub name: Option<String>,
+    /// Where it starts. Absolute.
+    pub cwd: PathBuf,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// What it sees of the environment.
+    pub env: BTreeMap<String, String>,
+    /// The names among them that a person gave.
+    pub env_names: Vec<String>,
+    /// The session file that it writes.
+    pub session_file: Option<PathBuf>,
+    /// What has asked for it; `dispatch` when absent.
+    pub origin: Option<String>,
+}
+
+impl Jobs {
+    /// Starts a job and returns its row.
+    ///
+    /// # Errors
+    /// When it cannot begin; nothing of it is left.
+    pub async fn dispatch(
+        self: &Arc<Self>,
+        _caller: &Caller,
+        wish: Dispatch,
+    ) -> Result<Row, Failure> {
+        self.adopt().await;
+        self.check(&wish)?;
+        let id = self.free_id()?;
+        let now = self.now();
+        let record = self.record(id.clone(), wish, now)?;
+        let note = JobNote::begun(now);
+        let files = self.files(&id);
+        let (written, first) = (record.clone(), note.clone());
+        let writing = tokio::task::spawn_blocking(move || {
+            files.create(&written)?;
+            files.write_note(&first)
+        });
+        let entry = Entry::new(record, note, None);
+        let lane = Arc::clone(&entry.lane);
+        let _turn = lane.lock().await;
+        self.book().put(id.clone(), entry);
+        let begun = match writing.await {
+            Ok(Ok(())) => self.launch(&id).await,
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(Failure::not_started("internal", "writing the job's record failed")),
+        };
+        if let Err(failure) = begun {
+            self.forget(&id).await;
+            return Err(failure);
+        }
+        self.book().row(&id).ok_or_else(|| missing(&id))
+    }
+
+    /// Starts an ended job again, with the same command, place and environment.
+    ///
+    /// # Errors
+    /// When it runs, or does not begin; its files are kept.
+    pub async fn respawn(self: &Arc<Self>, id: &JobId) -> Result<Row, Failure> {
+        let lane = self.lane(id).await?;
+        let _turn = lane.lock().await;
+        if self.is_closed() {
+            return Err(draining());
+        }
+        let entry = self.book().get(id).cloned().ok_or_else(|| missing(id))?;
+        if entry.is_live() {
+            let why = format!("job {id} still runs");
+            return Err(Failure::not_started("job_running", why)
+                .with_hint(format!("stead stop {id}, then again")));
+        }
+        self.check_number()?;
+        let files = self.files(id);
+        let now = self.now();
+        let note = self.book().begin_again(id, now).ok_or_else(|| missing(id))?;
+        let preparing = tokio::task::spawn_blocking(move || {
+            files.forget_exit().map_err(FilesError::from)?;
+            Ok::<_, Failure>(files.write_note(&note)?)
+        });
+        let begun = match preparing.await {
+            Ok(Ok(())) => self.launch(id).await,
+            Ok(Err(failure)) => Err(failure),
+            Err(_) => Err(Failure::not_started("internal", "writing the job's state failed")),
+        };
+        if let Err(failure) = begun {
+            self.finish(id).await;
+            return Err(failure);
+        }
+        self.book().row(id).ok_or_else(|| missing(id))
+    }
+
+    /// Starts the host of a job whose files are there, and follows it.
+    async fn launch(self: &Arc<Self>, id: &JobId) -> Result<(), Failure> {
+        let host = self.parts.launcher.launch(self.files(id)).await?;
+        self.note_host(id, &host).await;
+        tokio::spawn(watch::watch(Arc::clone(self), id.clone(), host));
+        self.tell(JobFact::JobStarted { job: id.clone() }).await;
+        Ok(())
+    }
+
+    /// Notes which process the host is, so that the next daemon knows it.
+    pub(super) async fn note_host(&self, id: &JobId, host: &ProcId) {
+        let now = self.now();
+        let note = self.book().edit(id, |note| {
+            let ProcId { pid, token } = host.clone();
+            note.host = Some(HostNote { host_pid: pid, host_token: token });
+            note.updated_at = now;
+        });
+        if let Some(note) = note {
+            self.write_note(id, note).await;
+        }
+    }
+
+    fn check(&self, wish: &Dispatch) -> Result<(), Failure> {
+        if self.is_closed() {
+            return Err(draining());
+        }
+        if wish.command.first().is_none_or(String::is_empty) {
+            return Err(Failure::not_started("command_missing", "no command is named")
+                .with_hint("stead bg -- PROGRAM ARGUMENT…"));
+        }
+        if !wish.cwd.is_absolute() {
+            return Err(Failure::not_started("invalid_field", "cwd must be an absolute path"));
+        }
+        self.check_number()
+    }
+
+    fn check_number(&self) -> Result<(), Failure> {
+        let (n_all, n_live) = {
+            let book = self.book();
+            (book.len(), book.live().len())
+        };
+        if JOBS_MAX <= n_all {
+            let why = format!("there are {n_all} jobs, and at most {JOBS_MAX} are kept");
+            return Err(Failure::not_started("too_many_jobs", why)
+                .with_hint("remove some that have ended: stead ls --all, stead rm ID"));
+        }
+        if JOBS_LIVE_MAX <= n_live {
+            let why = format!("{n_live} jobs run, and at most {JOBS_LIVE_MAX} may");
+            return Err(Failure::not_started("too_many_jobs", why)
+                .with_hint("end some: stead ls, stead stop ID"));
+        }
+        Ok(())
+    }
+
+    fn free_id(&self) -> Result<JobId, Failure> {
+        let book = self.book();
+        let ids = std::iter::repeat_with(JobId::generate).take(N_TRIES);
+        ids.into_iter()
+            .find(|id| book.get(id).is_none())
+            .ok_or_else(|| Failure::not_started("internal", "no free id was found for the job"))
+    }
+
+    fn record(&self, id: JobId, wish: Dispatch, now: i64) -> Result<JobRecord, Failure> {
+        let asked = wish.name.as_deref().map(name::short).filter(|name| !name.is_empty());
+        let wanted = asked.unwrap_or_else(|| name::of_command(&wish.command));
+        let name = name::unique(&wanted, &self.book().names());
+        Ok(JobRecord {
+            id,
+            name,
+            cwd: wish.cwd,
+            command: wish.command,
+            env: wish.env,
+            env_names: wish.env_names,
+            token: token()?,
+            session_file: wish.session_file,
+            origin: wish.origin.unwrap_or_else(|| "dispatch".to_owned()),
+            created_at: now,
+            daemon_socket: Some(self.parts.socket.clone()),
+            stead_version: self.parts.version.clone(),
+        })
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(std::sync::atomic::Ordering::SeqCst)
+    }
+}
+
+pub(super) fn draining() -> Failure {
+    Failure::not_started("draining", "the daemon is stopping")
+}
+
+/// Makes what a program proves itself with: 128 random bits.
+fn token() -> Result<String, Failure> {
+    let mut random = [0_u8; 16];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).map_err(
+        |errno| Failure::not_started("internal", format!("no random number can be had: {errno}")),
+    )?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}

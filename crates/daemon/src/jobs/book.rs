@@ -1,0 +1,222 @@
+//! The picture of all jobs: what their files said last, in memory.
+//!
+//! Not here: reading or writing files, and telling anybody.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use pty::job::{ExitRecord, JobNote, JobRecord, Told};
+use stdx::{clock::Timestamp, proc_id::ProcId};
+use tokio::sync::{Mutex as Lane, watch};
+use vocab::{ids::JobId, job::JobState};
+
+use crate::roster::{Condition, Exit, Kind, Program, Row, Wanted};
+
+/// One job.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// What was asked for, without the values of its environment and without its token.
+    pub(super) record: Arc<JobRecord>,
+    pub(super) note: JobNote,
+    pub(super) exit: Option<ExitRecord>,
+    /// Whoever changes it waits for its turn here.
+    pub(super) lane: Arc<Lane<()>>,
+    /// Tells when its program has ended.
+    ended: watch::Sender<bool>,
+}
+
+impl Entry {
+    pub(super) fn new(record: JobRecord, note: JobNote, exit: Option<ExitRecord>) -> Self {
+        let mut record = record;
+        record.env.clear();
+        record.token.clear();
+        let ended = watch::Sender::new(note.ended_at.is_some());
+        Self { record: Arc::new(record), note, exit, lane: Arc::default(), ended }
+    }
+
+    pub(super) fn is_live(&self) -> bool {
+        self.note.ended_at.is_none()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.note.name.as_deref().unwrap_or(&self.record.name)
+    }
+
+    pub(super) fn host(&self) -> Option<ProcId> {
+        let host = self.note.host.clone()?;
+        Some(ProcId { pid: host.host_pid, token: host.host_token })
+    }
+
+    /// Returns what tells when its program has ended.
+    pub(super) fn ended(&self) -> watch::Receiver<bool> {
+        self.ended.subscribe()
+    }
+
+    fn row(&self) -> Row {
+        let Told { state, status, waiting_for, state_source: source } = self.note.told.clone();
+        let exit = self.exit.as_ref().map(|exit| Exit {
+            code: exit.code,
+            signal: exit.signal.clone(),
+            at: Timestamp::from_millis(exit.at),
+        });
+        Row {
+            id: self.record.id.to_string(),
+            kind: Kind::Job,
+            name: self.name().to_owned(),
+            cwd: self.record.cwd.clone(),
+            condition: Condition { state, status, waiting_for, source },
+            pinned: self.note.pinned,
+            started_at: Timestamp::from_millis(self.note.started_at),
+            ended_at: self.note.ended_at.map(Timestamp::from_millis),
+            program: Program {
+                command: self.record.command.clone(),
+                pid: self.note.worker_pid.filter(|_| self.is_live()),
+                session_file: self.record.session_file.clone(),
+                env_names: self.record.env_names.clone(),
+                exit,
+            },
+        }
+    }
+}
+
+/// What a change of a note has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Nothing.
+    Nothing,
+    /// Words alone, which nobody waits for.
+    Words,
+    /// What somebody may wait for.
+    State,
+}
+
+/// All jobs.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    entries: BTreeMap<JobId, Entry>,
+}
+
+impl Book {
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn get(&self, id: &JobId) -> Option<&Entry> {
+        self.entries.get(id)
+    }
+
+    pub(super) fn put(&mut self, id: JobId, entry: Entry) {
+        self.entries.insert(id, entry);
+    }
+
+    pub(super) fn remove(&mut self, id: &JobId) {
+        self.entries.remove(id);
+    }
+
+    pub(super) fn live(&self) -> Vec<JobId> {
+        let live = self.entries.iter().filter(|(_, entry)| entry.is_live());
+        live.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Returns ids and names, oldest first.
+    pub(super) fn names(&self) -> Vec<(JobId, String)> {
+        let entries = self.in_order();
+        entries.map(|entry| (entry.record.id.clone(), entry.name().to_owned())).collect()
+    }
+
+    pub(super) fn rows(&self, wanted: &Wanted) -> Vec<Row> {
+        self.in_order().map(Entry::row).filter(|row| wanted.takes(row)).collect()
+    }
+
+    pub(super) fn row(&self, id: &JobId) -> Option<Row> {
+        self.entries.get(id).map(Entry::row)
+    }
+
+    /// Changes a note and returns it as it is then; none when there is no such job.
+    pub(super) fn edit(&mut self, id: &JobId, edit: impl FnOnce(&mut JobNote)) -> Option<JobNote> {
+        let entry = self.entries.get_mut(id)?;
+        edit(&mut entry.note);
+        Some(entry.note.clone())
+    }
+
+    /// Takes over what a host tells, as long as its program runs.
+    pub(super) fn hear(&mut self, id: &JobId, told: Told) -> Change {
+        let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.is_live()) else {
+            return Change::Nothing;
+        };
+        let before = std::mem::replace(&mut entry.note.told, told);
+        let after = &entry.note.told;
+        if (before.state, &before.waiting_for) != (after.state, &after.waiting_for) {
+            Change::State
+        } else if before == *after {
+            Change::Nothing
+        } else {
+            Change::Words
+        }
+    }
+
+    /// Returns what is to be noted of an end; none when that was done before.
+    pub(super) fn ending(
+        &self,
+        id: &JobId,
+        exit: Option<&ExitRecord>,
+        now: i64,
+    ) -> Option<JobNote> {
+        let entry = self.entries.get(id).filter(|entry| entry.is_live())?;
+        let mut note = entry.note.clone();
+        note.told = how_it_ended(exit, note.stop_requested);
+        note.ended_at = Some(exit.map_or(now, |exit| exit.at));
+        note.updated_at = now;
+        note.worker_pid = None;
+        Some(note)
+    }
+
+    /// Takes over an end that is noted, and wakes up who waits for it: only then may its files go.
+    pub(super) fn end(&mut self, id: &JobId, note: &JobNote, exit: Option<ExitRecord>) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        entry.note.told = note.told.clone();
+        entry.note.ended_at = note.ended_at;
+        entry.note.updated_at = note.updated_at;
+        entry.note.worker_pid = None;
+        entry.exit = exit;
+        entry.ended.send_replace(true);
+    }
+
+    /// Begins it anew. Returns the note.
+    pub(super) fn begin_again(&mut self, id: &JobId, now: i64) -> Option<JobNote> {
+        let entry = self.entries.get_mut(id)?;
+        entry.exit = None;
+        let note = &mut entry.note;
+        note.told = Told::by_process(JobState::Working);
+        (note.host, note.worker_pid, note.ended_at) = (None, None, None);
+        (note.started_at, note.updated_at, note.stop_requested) = (now, now, false);
+        entry.ended.send_replace(false);
+        Some(entry.note.clone())
+    }
+
+    fn in_order(&self) -> impl Iterator<Item = &Entry> {
+        let mut entries: Vec<&Entry> = self.entries.values().collect();
+        entries.sort_by_key(|entry| (entry.record.created_at, &entry.record.id));
+        entries.into_iter()
+    }
+}
+
+/// Says how a job ended: by its exit record, and without one by what is known all the same.
+fn how_it_ended(exit: Option<&ExitRecord>, stop_requested: bool) -> Told {
+    let Some(exit) = exit else {
+        let state = if stop_requested { JobState::Stopped } else { JobState::Failed };
+        let status = (!stop_requested).then(|| "its host died, and the program with it".to_owned());
+        return Told { status, ..Told::by_process(state) };
+    };
+    if exit.stopped || stop_requested {
+        return Told::by_process(JobState::Stopped);
+    }
+    let status = match (&exit.failure, exit.code, &exit.signal) {
+        (Some(failure), ..) => Some(failure.message.clone()),
+        (None, Some(0), _) => None,
+        (None, Some(code), _) => Some(format!("exit code {code}")),
+        (None, None, Some(signal)) => Some(format!("killed by {signal}")),
+        (None, None, None) => Some("ended".to_owned()),
+    };
+    let is_done = exit.code == Some(0) && exit.failure.is_none();
+    Told { status, ..Told::by_process(if is_done { JobState::Done } else { JobState::Failed }) }
+}

@@ -1,0 +1,147 @@
+//! Ends: asked for, seen, written down, and forgotten.
+
+use std::{sync::Arc, time::Duration};
+
+use pty::{hello::Control, job::ExitRecord};
+use rustix::process::{Pid, Signal, kill_process};
+use stdx::proc_id::ProcId;
+use tokio::{sync::Mutex as Lane, time::timeout};
+use vocab::{
+    fact::JobFact,
+    ids::JobId,
+    limits::{HOST_KILL_MS_MAX, HOST_STOP_MS_MAX},
+    outcome::{Effect, Failure},
+};
+
+use super::{Jobs, link::Link, missing};
+use crate::roster::Row;
+
+impl Jobs {
+    /// Ends a job's program with all that it has started, and waits until it has. One that has ended stays
+    /// as it is.
+    ///
+    /// # Errors
+    /// When there is no such job, or it cannot be ended.
+    pub async fn stop(self: &Arc<Self>, id: &JobId) -> Result<Row, Failure> {
+        let lane = self.lane(id).await?;
+        let _turn = lane.lock().await;
+        self.end(id).await?;
+        self.book().row(id).ok_or_else(|| missing(id))
+    }
+
+    /// Removes a job with its files, after its program has ended.
+    ///
+    /// # Errors
+    /// When there is no such job, it cannot be ended, or its files cannot be removed.
+    pub async fn remove(self: &Arc<Self>, id: &JobId) -> Result<(), Failure> {
+        let lane = self.lane(id).await?;
+        let _turn = lane.lock().await;
+        self.end(id).await?;
+        let files = self.files(id);
+        let removing = tokio::task::spawn_blocking(move || files.remove());
+        let removed = removing.await.unwrap_or_else(|_| Err(std::io::Error::other("it failed")));
+        if let Err(error) = removed {
+            let why = format!("the files of job {id} cannot be removed: {error}");
+            return Err(Failure::new("job_files_unusable", Effect::Indeterminate, why));
+        }
+        self.book().remove(id);
+        self.tell(JobFact::JobRemoved { job: id.clone() }).await;
+        Ok(())
+    }
+
+    /// Returns the lane of a job, in which whoever changes it waits for its turn.
+    pub(super) async fn lane(self: &Arc<Self>, id: &JobId) -> Result<Arc<Lane<()>>, Failure> {
+        self.adopt().await;
+        self.book().get(id).map(|entry| Arc::clone(&entry.lane)).ok_or_else(|| missing(id))
+    }
+
+    async fn end(self: &Arc<Self>, id: &JobId) -> Result<(), Failure> {
+        let entry = self.book().get(id).cloned().ok_or_else(|| missing(id))?;
+        if !entry.is_live() {
+            return Ok(());
+        }
+        // The wish is noted before it is told, so that an end without a record is known as one.
+        let note = self.book().edit(id, |note| note.stop_requested = true);
+        if let Some(note) = note {
+            self.write_note(id, note).await;
+        }
+        let mut ended = entry.ended();
+        let asked = match Link::open(self.files(id).socket()).await {
+            Ok(link) => link.ask(&Control::Terminate).await.map(drop),
+            Err(failure) => Err(failure),
+        };
+        if let (Err(_), Some(host)) = (asked, entry.host()) {
+            // The signal says the same.
+            signal(&host, Signal::TERM);
+        }
+        let usual = Duration::from_millis(HOST_STOP_MS_MAX);
+        if timeout(usual, ended.wait_for(|ended| *ended)).await.is_ok() {
+            return Ok(());
+        }
+        tracing::warn!(job = %id, "a host did not end its program in time, and is killed");
+        if let Some(host) = entry.host() {
+            signal(&host, Signal::KILL);
+        }
+        let last = Duration::from_millis(HOST_KILL_MS_MAX);
+        if timeout(last, ended.wait_for(|ended| *ended)).await.is_ok() {
+            return Ok(());
+        }
+        let why = format!("job {id} was asked to end and killed, and has not ended");
+        Err(Failure::new("job_not_ended", Effect::Indeterminate, why))
+    }
+
+    /// Writes down how a job ended, from what its host has left.
+    pub(super) async fn finish(self: &Arc<Self>, id: &JobId) {
+        let exit = self.exit(id).await;
+        if exit.is_none() {
+            let (jobs, job) = (Arc::clone(self), id.clone());
+            let clearing = tokio::task::spawn_blocking(move || {
+                jobs.parts.launcher.end_leftovers(&job);
+                stdx::state_file::remove(jobs.files(&job).socket()).ok();
+            });
+            clearing.await.ok();
+        }
+        let now = self.now();
+        let Some(note) = self.book().ending(id, exit.as_ref(), now) else { return };
+        let state = note.told.state;
+        self.write_note(id, note.clone()).await;
+        self.book().end(id, &note, exit);
+        self.tell(JobFact::JobEnded { job: id.clone(), state }).await;
+    }
+
+    pub(super) async fn has_exit(&self, id: &JobId) -> bool {
+        self.exit(id).await.is_some()
+    }
+
+    async fn exit(&self, id: &JobId) -> Option<ExitRecord> {
+        let files = self.files(id);
+        let read = tokio::task::spawn_blocking(move || files.read_exit()).await;
+        match read {
+            Ok(Ok(exit)) => exit,
+            Ok(Err(error)) => {
+                tracing::warn!(job = %id, %error, "an exit record cannot be read");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// Forgets a job that did not begin.
+    pub(super) async fn forget(&self, id: &JobId) {
+        let files = self.files(id);
+        let removed = tokio::task::spawn_blocking(move || files.remove()).await;
+        if let Ok(Err(error)) = removed {
+            tracing::warn!(job = %id, %error, "the files of a job that did not begin are left");
+        }
+        self.book().remove(id);
+    }
+}
+
+/// Sends a signal to a host that lives.
+fn signal(host: &ProcId, signal: Signal) {
+    let pid = i32::try_from(host.pid).ok().and_then(Pid::from_raw);
+    if let Some(pid) = pid.filter(|_| host.is_alive() && host.pid != std::process::id()) {
+        // One that went in between is what was wanted.
+        kill_process(pid, signal).ok();
+    }
+}

@@ -1,0 +1,99 @@
+//! A connection to one host.
+//!
+//! Not here: what is made of what it tells.
+
+use std::{path::Path, time::Duration};
+
+use pty::{
+    frame::{self, Decoder, Frame, Kind},
+    hello::{self, Control, Hello, PROTOCOL, Reply, Role, STATES},
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::UnixStream,
+    time::timeout,
+};
+use vocab::{
+    limits::HOST_ANSWER_MS_MAX,
+    outcome::{Effect, Failure},
+};
+
+/// How much is read at once.
+const READ_BYTES: usize = 16 << 10;
+
+#[derive(Debug)]
+pub(super) struct Link {
+    stream: UnixStream,
+    decoder: Decoder,
+}
+
+impl Link {
+    /// Connects, and asks to be told how the job is.
+    pub(super) async fn open(socket: &Path) -> Result<Self, Failure> {
+        let limit = Duration::from_millis(HOST_ANSWER_MS_MAX);
+        let hello = Hello {
+            role: Role::Control,
+            protocol: PROTOCOL,
+            features: vec![STATES.to_owned()],
+            ..Hello::default()
+        };
+        let connecting = async {
+            let mut stream = UnixStream::connect(socket).await?;
+            stream.write_all(&frame::encode(Kind::Hello, &hello::to_json(&hello))).await?;
+            Ok::<_, std::io::Error>(stream)
+        };
+        match timeout(limit, connecting).await {
+            Ok(Ok(stream)) => Ok(Self { stream, decoder: Decoder::default() }),
+            Ok(Err(error)) => Err(unreachable(&error.to_string())),
+            Err(_) => Err(unreachable("it does not answer")),
+        }
+    }
+
+    /// Returns the next frame; none once the host lets go.
+    pub(super) async fn next(&mut self) -> Option<Frame> {
+        let mut buffer = vec![0; READ_BYTES];
+        loop {
+            // A host that breaks its own protocol is one that cannot be followed.
+            if let Some(frame) = self.decoder.take().ok()? {
+                return Some(frame);
+            }
+            let n_bytes = self.stream.read(&mut buffer).await.ok()?;
+            if n_bytes == 0 {
+                return None;
+            }
+            self.decoder.push(buffer.get(..n_bytes)?);
+        }
+    }
+
+    /// Asks for an operation and returns the answer.
+    pub(super) async fn ask(mut self, control: &Control) -> Result<Reply, Failure> {
+        let bytes = frame::encode(Kind::Control, &hello::to_json(control));
+        let asking = async {
+            self.stream.write_all(&bytes).await.ok()?;
+            loop {
+                let frame = self.next().await?;
+                if frame.kind == Kind::Reply {
+                    return Some(frame.payload);
+                }
+            }
+        };
+        let limit = Duration::from_millis(HOST_ANSWER_MS_MAX);
+        match timeout(limit, asking).await {
+            Ok(Some(payload)) => match hello::from_json(&payload)? {
+                Reply::Failed { error } => Err(error),
+                reply => Ok(reply),
+            },
+            Ok(None) => Err(silent("let go before it answered")),
+            Err(_) => Err(silent("did not answer in time")),
+        }
+    }
+}
+
+fn unreachable(why: &str) -> Failure {
+    Failure::not_started("host_unreachable", format!("the job's host cannot be reached: {why}"))
+        .with_hint("it is tried again in a moment; stead stop ends the job in any case")
+}
+
+fn silent(how: &str) -> Failure {
+    Failure::new("host_silent", Effect::Indeterminate, format!("the job's host {how}"))
+}

@@ -1,0 +1,125 @@
+//! What can be done with a job besides starting and ending it.
+
+use std::sync::Arc;
+
+use pty::hello::{Control, Reply};
+use vocab::{
+    fact::JobFact,
+    ids::JobId,
+    limits::HOST_SCREEN_FILE_BYTES_MAX,
+    outcome::{Effect, Failure},
+};
+
+use super::{Jobs, link::Link, missing, name};
+use crate::roster::Row;
+
+impl Jobs {
+    /// Finds the job that a person's text means.
+    pub async fn find(self: &Arc<Self>, text: &str) -> name::Found {
+        self.adopt().await;
+        let names = self.book().names();
+        name::find(text, &names)
+    }
+
+    /// Types a text into a job's terminal.
+    ///
+    /// # Errors
+    /// When there is no such job, or it does not take it.
+    pub async fn send(self: &Arc<Self>, id: &JobId, text: String) -> Result<(), Failure> {
+        self.order(id, &Control::Send { text }).await.map(drop)
+    }
+
+    /// Lets go of everyone who looks at a job.
+    ///
+    /// # Errors
+    /// When there is no such job, or its host does not answer.
+    pub async fn detach(self: &Arc<Self>, id: &JobId) -> Result<(), Failure> {
+        self.order(id, &Control::Detach).await.map(drop)
+    }
+
+    /// Returns a job's screen as text: as it is, or as it was last.
+    ///
+    /// # Errors
+    /// When there is no such job, or its screen cannot be read.
+    pub async fn screen(self: &Arc<Self>, id: &JobId) -> Result<String, Failure> {
+        self.adopt().await;
+        let is_live = self.book().get(id).ok_or_else(|| missing(id))?.is_live();
+        if is_live && let Ok(Reply::Snapshot { text }) = self.order(id, &Control::Snapshot).await {
+            return Ok(text);
+        }
+        let files = self.files(id);
+        let reading = tokio::task::spawn_blocking(move || {
+            stdx::state_file::read(&files.screen(), HOST_SCREEN_FILE_BYTES_MAX)
+        });
+        match reading.await {
+            Ok(Ok(bytes)) => Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()),
+            Ok(Err(error)) => {
+                Err(Failure::not_started("job_files_unusable", format!("the screen: {error}")))
+            }
+            Err(_) => Err(Failure::not_started("internal", "reading the screen failed")),
+        }
+    }
+
+    /// Calls a job something else. A name that is taken gets a number.
+    ///
+    /// # Errors
+    /// When there is no such job, or nothing is left of the name.
+    pub async fn rename(self: &Arc<Self>, id: &JobId, wanted: &str) -> Result<Row, Failure> {
+        let wanted = name::short(wanted);
+        if wanted.is_empty() {
+            return Err(Failure::not_started("invalid_field", "the name is empty"));
+        }
+        let lane = self.lane(id).await?;
+        let _turn = lane.lock().await;
+        let mut others = self.book().names();
+        others.retain(|(other, _)| other != id);
+        let name = name::unique(&wanted, &others);
+        self.edit(id, |note| note.name = Some(name)).await
+    }
+
+    /// Keeps a job in lists, or no longer.
+    ///
+    /// # Errors
+    /// When there is no such job.
+    pub async fn pin(self: &Arc<Self>, id: &JobId, pinned: bool) -> Result<Row, Failure> {
+        let lane = self.lane(id).await?;
+        let _turn = lane.lock().await;
+        self.edit(id, |note| note.pinned = pinned).await
+    }
+
+    async fn edit(
+        &self,
+        id: &JobId,
+        edit: impl FnOnce(&mut pty::job::JobNote),
+    ) -> Result<Row, Failure> {
+        let now = self.now();
+        let note = self.book().edit(id, |note| {
+            edit(note);
+            note.updated_at = now;
+        });
+        let note = note.ok_or_else(|| missing(id))?;
+        let files = self.files(id);
+        let writing = tokio::task::spawn_blocking(move || files.write_note(&note));
+        if let Ok(Err(error)) = writing.await {
+            let why = format!("it is so until the daemon ends, and cannot be written: {error}");
+            return Err(Failure::new("job_files_unusable", Effect::Indeterminate, why));
+        }
+        self.tell(JobFact::JobEdited { job: id.clone() }).await;
+        self.book().row(id).ok_or_else(|| missing(id))
+    }
+
+    /// Asks a job's host for an operation.
+    ///
+    /// # Errors
+    /// When there is no such job, its program has ended, or its host does not do it.
+    pub async fn order(self: &Arc<Self>, id: &JobId, control: &Control) -> Result<Reply, Failure> {
+        self.adopt().await;
+        let is_live = self.book().get(id).ok_or_else(|| missing(id))?.is_live();
+        if !is_live {
+            let why = format!("job {id} has ended");
+            return Err(Failure::not_started("job_ended", why)
+                .with_hint(format!("stead respawn {id} starts it again")));
+        }
+        Link::open(self.files(id).socket()).await?.ask(control).await
+    }
+}

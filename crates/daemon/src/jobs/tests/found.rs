@@ -1,0 +1,111 @@
+//! Jobs that an earlier daemon has left.
+
+use super::*;
+
+#[tokio::test]
+async fn the_next_daemon_finds_what_runs_and_what_has_ended() {
+    let rig = Rig::new();
+    let (runs, ended, renamed) = {
+        let mut life = rig.begin().await;
+        let runs = life.run("echo on; read x; echo got:$x; exit 5").await;
+        let ended = life.run("exit 2").await;
+        life.fact("job_ended", &ended.id).await;
+        let renamed = life.jobs.rename(&id(&runs), "kept").await.unwrap();
+        life.store.close().await.unwrap();
+        (runs, ended, renamed)
+    };
+    let mut life = rig.begin().await;
+    let rows = life.jobs.rows(&Wanted::default()).await;
+    assert_eq!(rows.len(), 2);
+    assert_eq!((&rows[0].id, rows[0].ended_at), (&runs.id, None));
+    assert_eq!(rows[0].name, renamed.name);
+    assert_eq!(rows[1].condition.status.as_deref(), Some("exit code 2"));
+    assert_eq!(rows[1].id, ended.id);
+    life.jobs.send(&id(&runs), "x\r".into()).await.unwrap();
+    assert_eq!(life.fact("job_ended", &runs.id).await["state"], "failed");
+    // What is pinned stays in lists for ever.
+    life.jobs.pin(&id(&ended), true).await.unwrap();
+    let since = Some(Timestamp::from_millis(rig.clock.now().as_millis() + 1));
+    let rows = life.jobs.rows(&Wanted { since, cwd: None }).await;
+    assert_eq!(rows.iter().map(|row| &row.id).collect::<Vec<_>>(), [&ended.id]);
+    let elsewhere = Wanted { cwd: Some("/tmp".into()), ..Wanted::default() };
+    assert_eq!(life.jobs.rows(&elsewhere).await, []);
+}
+
+#[tokio::test]
+async fn what_ended_meanwhile_is_told_by_the_record_or_by_its_absence() {
+    let rig = Rig::new();
+    let jobs = {
+        let life = rig.begin().await;
+        let rows = [life.run("sleep 1000").await, life.run("sleep 1000").await];
+        life.jobs.end_all().await;
+        life.store.close().await.unwrap();
+        [id(&rows[0]), id(&rows[1])]
+    };
+    // As if no daemon had seen these ends: one has a record, the other's host died with all it had.
+    let gone = pty::job::HostNote { host_pid: 1, host_token: "00000000.1".into() };
+    for id in &jobs {
+        let files = rig.files(id);
+        let mut note = files.read_note().unwrap().unwrap();
+        (note.ended_at, note.stop_requested, note.host) = (None, false, Some(gone.clone()));
+        note.told = pty::job::Told::by_process(JobState::Working);
+        files.write_note(&note).unwrap();
+    }
+    rig.files(&jobs[1]).forget_exit().unwrap();
+    let exit = ExitRecord { code: Some(0), signal: None, at: 7, stopped: false, failure: None };
+    rig.files(&jobs[0]).write_exit(&exit).unwrap();
+    let life = rig.begin().await;
+    let rows = life.jobs.rows(&Wanted::default()).await;
+    let found: HashMap<_, _> = rows.iter().map(|row| (id(row), row)).collect();
+    assert_eq!(found[&jobs[0]].condition.state, JobState::Done);
+    assert_eq!(found[&jobs[0]].ended_at, Some(Timestamp::from_millis(7)));
+    assert_eq!(found[&jobs[1]].condition.state, JobState::Failed);
+    assert!(found[&jobs[1]].condition.status.as_deref().unwrap().contains("its host died"));
+    assert_eq!(*rig.launcher.cleared.lock().unwrap(), [jobs[1].clone()]);
+}
+
+#[tokio::test]
+async fn a_pid_that_was_given_away_is_nobodys_host() {
+    let rig = Rig::new();
+    let old = rig.begin().await;
+    let job = id(&old.run("sleep 1000").await);
+    old.store.close().await.unwrap();
+    // The note names a process that lives, and is another one than it was.
+    let files = rig.files(&job);
+    let mut note = files.read_note().unwrap().unwrap();
+    let stranger = pty::job::HostNote { host_pid: std::process::id(), host_token: "0.1".into() };
+    note.host = Some(stranger);
+    files.write_note(&note).unwrap();
+    let life = rig.begin().await;
+    // Its socket says who it is.
+    let row = life.jobs.row(&job).await.unwrap();
+    assert_eq!((row.condition.state, row.ended_at), (JobState::Working, None));
+    let host = files.read_note().unwrap().unwrap().host.unwrap();
+    assert_eq!(host.host_token, ProcId::current().token);
+    life.jobs.end_all().await;
+}
+
+#[tokio::test]
+async fn a_job_that_cannot_be_read_is_left_alone() {
+    let rig = Rig::new();
+    let jobs = {
+        let mut life = rig.begin().await;
+        let rows = [life.run("true").await, life.run("true").await];
+        for row in &rows {
+            // One may have ended before the other began.
+            if life.jobs.row(&id(row)).await.unwrap().ended_at.is_none() {
+                life.fact("job_ended", &row.id).await;
+            }
+        }
+        life.store.close().await.unwrap();
+        rows
+    };
+    let broken = rig.files(&id(&jobs[0]));
+    stdx::state_file::publish(&broken.dir().join("job.json"), b"{\"id\"").unwrap();
+    stdx::state_file::publish(&rig.files(&id(&jobs[1])).state(), b"nonsense").unwrap();
+    let life = rig.begin().await;
+    let rows = life.jobs.rows(&Wanted::default()).await;
+    assert_eq!(rows.iter().map(|row| &row.id).collect::<Vec<_>>(), [&jobs[1].id]);
+    assert_eq!(rows[0].condition.state, JobState::Done);
+    assert!(broken.dir().join("job.json").exists());
+}

@@ -1,0 +1,101 @@
+//! The one list of what works for a person: jobs and sessions, as rows of one shape. Tenants contribute
+//! theirs.
+//!
+//! Not here: how a row is written on a wire, and which rows a list hides.
+
+use std::path::PathBuf;
+
+use stdx::clock::Timestamp;
+use vocab::job::JobState;
+
+/// What a row is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A program in a terminal of its own. It survives the daemon.
+    Job,
+    /// A conversation. Its runs live in the daemon.
+    Session,
+}
+
+/// How a job's program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exit {
+    /// Its exit code; none if a signal ended it or it never began.
+    pub code: Option<i32>,
+    /// The signal's name.
+    pub signal: Option<String>,
+    /// When that was seen.
+    pub at: Timestamp,
+}
+
+/// How something is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// In one word.
+    pub state: JobState,
+    /// In a few words.
+    pub status: Option<String>,
+    /// What it waits for, where somebody must act.
+    pub waiting_for: Option<String>,
+    /// Where that is known from.
+    pub source: Option<String>,
+}
+
+/// What only jobs have.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Program {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Its process id while it runs.
+    pub pid: Option<u32>,
+    /// The session file that it writes, where that is known.
+    pub session_file: Option<PathBuf>,
+    /// The names of the variables that a person gave it.
+    pub env_names: Vec<String>,
+    /// How it ended.
+    pub exit: Option<Exit>,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The job's or session's id.
+    pub id: String,
+    /// Which of them.
+    pub kind: Kind,
+    /// What people call it.
+    pub name: String,
+    /// Where it works.
+    pub cwd: PathBuf,
+    /// How it is.
+    pub condition: Condition,
+    /// Whether lists keep showing it.
+    pub pinned: bool,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+    /// The program, for jobs.
+    pub program: Program,
+}
+
+/// Which rows are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Only those that have not ended before.
+    pub since: Option<Timestamp>,
+    /// Only those that work in this directory.
+    pub cwd: Option<PathBuf>,
+}
+
+impl Wanted {
+    /// Tells whether a row is wanted. What is pinned does not age.
+    #[must_use]
+    pub fn takes(&self, row: &Row) -> bool {
+        let is_recent = match (self.since, row.ended_at) {
+            (Some(since), Some(ended)) => row.pinned || since <= ended,
+            _ => true,
+        };
+        is_recent && self.cwd.as_ref().is_none_or(|cwd| *cwd == row.cwd)
+    }
+}
