@@ -50,12 +50,12 @@ fn routes_page(table: &[Route], statuses: &[(&str, u16)]) -> anyhow::Result<Stri
         "# Routes\n\n\
          The HTTP interface of the daemon. Printed from `crates/api/src/routes.rs` and\n\
          `crates/api/src/problem.rs` by `cargo xtask gen`; do not edit.\n\n\
-         | route | who may call | answers | what it does |\n\
-         |---|---|---|---|\n",
+         | route | operation | who may call | answers | what it does |\n\
+         |---|---|---|---|---|\n",
     );
-    for Route { method, path, needs, answers, about, .. } in table {
+    for Route { method, path, op, needs, answers, about, .. } in table {
         let (method, needs, answers) = (verb(*method), who(*needs), form(*answers));
-        writeln!(page, "| `{method} {path}` | {needs} | {answers} | {about} |")?;
+        writeln!(page, "| `{method} {path}` | `{op}` | {needs} | {answers} | {about} |")?;
     }
     page.push_str(
         "\nEvery caller passes the perimeter first: the user's own processes over the Unix socket, everyone\n\
@@ -90,6 +90,7 @@ fn who(needs: Needs) -> &'static str {
     match needs {
         Needs::Caller => "any caller",
         Needs::Hand => "a person's program or an allowed page, no process of a run",
+        Needs::Program => "any program of the user, no page",
         Needs::Person => "a person's program, no page and no process of a run",
     }
 }

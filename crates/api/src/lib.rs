@@ -8,6 +8,7 @@ pub mod chat;
 pub mod client;
 pub mod daemon;
 pub mod history;
+pub mod job;
 mod parts;
 pub mod problem;
 pub mod routes;

@@ -21,6 +21,8 @@ pub enum Needs {
     Caller,
     /// Somebody's own hand: a person's program or a page of an allowed origin, not a process of a run.
     Hand,
+    /// A program on this machine: not a page. What it may touch is its domain's business.
+    Program,
     /// A person's own program: neither a process of a run nor a page.
     Person,
 }
@@ -43,6 +45,8 @@ pub struct Route {
     pub method: Method,
     /// Its path, with parameters in braces.
     pub path: &'static str,
+    /// Its name on the control socket.
+    pub op: &'static str,
     /// Who may call it.
     pub needs: Needs,
     /// How it answers.
@@ -52,7 +56,7 @@ pub struct Route {
 }
 
 macro_rules! routes {
-    ($($endpoint:ident $method:ident $path:literal $needs:ident $answers:ident $about:literal;)*) => {
+    ($($endpoint:ident $op:ident $method:ident $path:literal $needs:ident $answers:ident $about:literal;)*) => {
         /// An operation of the daemon.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Endpoint {
@@ -65,6 +69,7 @@ macro_rules! routes {
                 endpoint: Endpoint::$endpoint,
                 method: Method::$method,
                 path: $path,
+                op: stringify!($op),
                 needs: Needs::$needs,
                 answers: Answers::$answers,
                 about: $about,
@@ -74,24 +79,36 @@ macro_rules! routes {
 }
 
 routes! {
-    Handshake      Post   "/handshake"              Caller Json   "Tells protocol, version and capabilities; the only proof that a daemon lives.";
-    AgentRun       Post   "/agent/run"              Caller Events "Stores a user message, starts a run and streams it.";
-    AgentStream    Get    "/agent/stream/{session}" Caller Events "Streams the live run of a session from any position.";
-    AgentAbort     Post   "/agent/abort"            Caller Json   "Stops the live run of a session.";
-    AgentAnswer    Post   "/agent/answer"           Hand   Json   "Answers a question that a run waits for, and resumes it.";
-    Chat           Post   "/chat"                   Caller Events "Takes the AI SDK's default request, runs its last user message and streams the answer.";
-    ChatStream     Get    "/chat/{chat}/stream"     Caller Events "Resumes the stream of a chat; 204 when nothing is live.";
-    SessionList    Get    "/sessions"               Caller Json   "Lists sessions, latest activity first.";
-    SessionCreate  Post   "/sessions"               Caller Json   "Creates an empty session.";
-    SessionShow    Get    "/sessions/{session}"     Caller Json   "Shows one session.";
-    SessionDelete  Delete "/sessions/{session}"     Person Json   "Deletes a session, its content and its facts.";
-    SessionMessages Get   "/sessions/{session}/messages" Caller Json "Shows the messages of a session.";
-    Events         Get    "/events"                 Caller Events "Tells every fact, from a cursor on.";
-    SecretHas      Post   "/secrets/has"            Caller Json   "Tells whether a key is stored for a provider.";
-    SecretSet      Post   "/secrets/set"            Person Json   "Stores the key of a provider.";
-    SecretDelete   Post   "/secrets/delete"         Person Json   "Forgets the key of a provider.";
-    DaemonStatus   Get    "/daemon/status"          Caller Json   "Tells pid, version, addresses, counts and memory.";
-    DaemonStop     Post   "/daemon/stop"            Person Json   "Drains and ends the daemon.";
+    Handshake       ping             Post   "/handshake"                   Caller Json   "Tells protocol, version and capabilities; the only proof that a daemon lives.";
+    AgentRun        run              Post   "/agent/run"                   Caller Events "Stores a user message, starts a run and streams it.";
+    AgentStream     stream           Get    "/agent/stream/{session}"      Caller Events "Streams the live run of a session from any position.";
+    AgentAbort      abort            Post   "/agent/abort"                 Caller Json   "Stops the live run of a session.";
+    AgentAnswer     answer           Post   "/agent/answer"                Hand   Json   "Answers a question that a run waits for, and resumes it.";
+    Chat            chat             Post   "/chat"                        Caller Events "Takes the AI SDK's default request, runs its last user message and streams the answer.";
+    ChatStream      chat_stream      Get    "/chat/{chat}/stream"          Caller Events "Resumes the stream of a chat; 204 when nothing is live.";
+    SessionList     session_list     Get    "/sessions"                    Caller Json   "Lists sessions, latest activity first.";
+    SessionCreate   session_create   Post   "/sessions"                    Caller Json   "Creates an empty session.";
+    SessionShow     session_show     Get    "/sessions/{session}"          Caller Json   "Shows one session.";
+    SessionDelete   session_rm       Delete "/sessions/{session}"          Person Json   "Deletes a session, its content and its facts.";
+    SessionMessages session_messages Get    "/sessions/{session}/messages" Caller Json   "Shows the messages of a session.";
+    JobList         list             Get    "/jobs"                        Caller Json   "Lists jobs and sessions, oldest first; `all` shows those that ended long ago as well, `cwd` only those of a directory.";
+    JobDispatch     dispatch         Post   "/jobs"                        Program Json  "Starts a program in a terminal of its own.";
+    JobResolve      resolve          Post   "/jobs/resolve"                Caller Json   "Finds the job that an id, a part of it or a part of a name means.";
+    JobShow         show             Get    "/jobs/{job}"                  Caller Json   "Shows one job.";
+    JobRemove       rm               Delete "/jobs/{job}"                  Program Json  "Ends a job and removes it with its files.";
+    JobStop         stop             Post   "/jobs/{job}/stop"             Program Json  "Ends a job's program with all it has started, and waits until it has.";
+    JobRespawn      respawn          Post   "/jobs/{job}/respawn"          Program Json  "Starts an ended job again, with the same command, place and environment.";
+    JobSend         send             Post   "/jobs/{job}/send"             Program Json  "Types a text into a job's terminal.";
+    JobDetach       detach           Post   "/jobs/{job}/detach"           Program Json  "Lets go of every terminal that looks at a job.";
+    JobRename       rename           Post   "/jobs/{job}/rename"           Program Json  "Calls a job something else.";
+    JobPin          pin              Post   "/jobs/{job}/pin"              Program Json  "Keeps a job in lists, or no longer.";
+    JobScreen       screen           Get    "/jobs/{job}/screen"           Caller Json   "Shows a job's screen as text.";
+    Events          subscribe        Get    "/events"                      Caller Events "Tells every fact, from a cursor on.";
+    SecretHas       secret_has       Post   "/secrets/has"                 Caller Json   "Tells whether a key is stored for a provider.";
+    SecretSet       secret_set       Post   "/secrets/set"                 Person Json   "Stores the key of a provider.";
+    SecretDelete    secret_rm        Post   "/secrets/delete"              Person Json   "Forgets the key of a provider.";
+    DaemonStatus    status           Get    "/daemon/status"               Caller Json   "Tells pid, version, addresses, counts and memory.";
+    DaemonStop      shutdown         Post   "/daemon/stop"                 Person Json   "Ends jobs unless they are to be kept, drains and ends the daemon.";
 }
 
 impl Endpoint {
@@ -99,6 +116,12 @@ impl Endpoint {
     #[must_use]
     pub fn route(self) -> &'static Route {
         TABLE.iter().find(|route| route.endpoint == self).unwrap_or(&TABLE[0])
+    }
+
+    /// Finds the operation that has a name on the control socket.
+    #[must_use]
+    pub fn named(op: &str) -> Option<Self> {
+        TABLE.iter().find(|route| route.op == op).map(|route| route.endpoint)
     }
 
     /// Returns the path with its one parameter filled in, percent-encoded.

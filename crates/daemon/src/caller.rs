@@ -60,6 +60,23 @@ impl Caller {
         }
     }
 
+    /// Demands a program on this machine: a page may not start or touch one.
+    ///
+    /// # Errors
+    /// When the caller is a page.
+    pub fn program(&self) -> Result<(), Failure> {
+        match self.kind {
+            CallerKind::Person | CallerKind::Agent(_) => Ok(()),
+            CallerKind::Page(_) => Err(refused("a page")),
+        }
+    }
+
+    /// Tells whether it is a process that a run or an agent has started.
+    #[must_use]
+    pub fn is_agent(&self) -> bool {
+        matches!(self.kind, CallerKind::Agent(_))
+    }
+
     /// Demands a person's own program: agents and pages may not change keys, delete or stop.
     ///
     /// # Errors

@@ -5,14 +5,24 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 use stdx::clock::{Clock, Timestamp};
 use store::Store;
-use vocab::limits::DRAIN_MS_MAX;
+use vocab::{limits::DRAIN_MS_MAX, outcome::Failure};
 
-use crate::{hub::Hub, paths::Paths, secrets::Secrets, workspaces::Workspaces};
+use crate::{
+    hub::Hub,
+    jobs::Jobs,
+    paths::Paths,
+    roster::{Row, Wanted},
+    secrets::Secrets,
+    workspaces::Workspaces,
+};
 
 /// What the daemon hosts. A static list, handed in at composition.
 pub trait Tenant: Send + Sync {
     /// Names what it serves, each with a version: `agent@1`.
     fn supports(&self) -> Vec<&'static str>;
+
+    /// Returns its rows of the one list.
+    fn rows<'a>(&'a self, wanted: &'a Wanted) -> BoxFuture<'a, Result<Vec<Row>, Failure>>;
 
     /// Ends its work and waits for the last fact of it.
     fn drain(&self) -> BoxFuture<'_, ()>;
@@ -36,6 +46,8 @@ pub struct Daemon {
     pub secrets: Secrets,
     /// Open workspaces.
     pub workspaces: Arc<Workspaces>,
+    /// Jobs.
+    pub jobs: Arc<Jobs>,
     /// What people must know of this start.
     pub notices: Vec<String>,
     tenants: Vec<Arc<dyn Tenant>>,
@@ -62,6 +74,8 @@ pub struct Parts {
     pub secrets: Secrets,
     /// Open workspaces.
     pub workspaces: Arc<Workspaces>,
+    /// Jobs.
+    pub jobs: Arc<Jobs>,
     /// What people must know of this start.
     pub notices: Vec<String>,
 }
@@ -79,6 +93,7 @@ impl Daemon {
             hub: parts.hub,
             secrets: parts.secrets,
             workspaces: parts.workspaces,
+            jobs: parts.jobs,
             notices: parts.notices,
             tenants,
         }
@@ -87,15 +102,30 @@ impl Daemon {
     /// Names what is served.
     #[must_use]
     pub fn supports(&self) -> Vec<String> {
-        let own = ["events@1", "secrets@1", "daemon@1"].into_iter();
+        let own = ["events@1", "secrets@1", "jobs@1", "daemon@1"].into_iter();
         own.chain(self.tenants.iter().flat_map(|tenant| tenant.supports()))
             .map(str::to_owned)
             .collect()
     }
 
+    /// Returns jobs and what tenants have, oldest first.
+    ///
+    /// # Errors
+    /// When a tenant cannot tell.
+    pub async fn rows(&self, wanted: &Wanted) -> Result<Vec<Row>, Failure> {
+        let mut rows = self.jobs.rows(wanted).await;
+        for tenant in &self.tenants {
+            rows.extend(tenant.rows(wanted).await?);
+        }
+        rows.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
+        Ok(rows)
+    }
+
     /// Ends everything in order; new requests are refused already. Returns what was given up on.
     pub async fn drain(&self) -> Vec<&'static str> {
         let mut given_up = Vec::new();
+        // Those that run go on: whoever wants them ended has done that before.
+        self.jobs.close();
         let limit = Duration::from_millis(DRAIN_MS_MAX);
         // Tenants first: cancelled runs still store their last facts and outcomes.
         for tenant in &self.tenants {

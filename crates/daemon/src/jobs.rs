@@ -71,6 +71,12 @@ pub struct Parts {
     pub launcher: Arc<dyn Launcher>,
 }
 
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("home", &self.home).finish_non_exhaustive()
+    }
+}
+
 /// All jobs of a state root.
 pub struct Jobs {
     parts: Parts,
@@ -127,7 +133,7 @@ impl Jobs {
         self.adopt().await;
         let live = self.book().live();
         let ends = live.into_iter().map(|id| async move {
-            if let Err(failure) = self.stop(&id).await {
+            if let Err(failure) = self.end_in_turn(&id).await {
                 tracing::warn!(job = %id, code = failure.code, "a job did not end");
             }
         });

@@ -210,6 +210,7 @@ impl Front {
         match route.needs {
             Needs::Caller => {}
             Needs::Hand => caller.hand()?,
+            Needs::Program => caller.program()?,
             Needs::Person => caller.person()?,
         }
         let body = match route.method {

@@ -22,6 +22,7 @@ mod chat;
 mod content;
 mod daemon;
 mod events;
+mod jobs;
 mod messages;
 mod secrets;
 mod sessions;
@@ -69,7 +70,7 @@ pub fn handler(services: Services) -> Handler {
 /// The table's other half.
 async fn answer(services: &Services, endpoint: Endpoint, ask: Ask) -> Result<Reply, Refused> {
     // Lists and events read their own queries; the handshake and the chat speak with others' programs.
-    let own = matches!(endpoint, Endpoint::SessionList | Endpoint::Events);
+    let own = matches!(endpoint, Endpoint::SessionList | Endpoint::JobList | Endpoint::Events);
     let others = matches!(endpoint, Endpoint::Handshake | Endpoint::Chat | Endpoint::ChatStream);
     if !own && !others {
         Query::parse(&ask.query, &[])?;
@@ -87,12 +88,24 @@ async fn answer(services: &Services, endpoint: Endpoint, ask: Ask) -> Result<Rep
         Endpoint::SessionShow => sessions::show(services, &ask).await,
         Endpoint::SessionDelete => sessions::delete(services, &ask).await,
         Endpoint::SessionMessages => messages::tell(services, &ask).await,
+        Endpoint::JobList => jobs::list(services, &ask).await,
+        Endpoint::JobDispatch => jobs::dispatch(services, &ask).await,
+        Endpoint::JobResolve => jobs::resolve(services, &ask).await,
+        Endpoint::JobShow => jobs::show(services, &ask).await,
+        Endpoint::JobRemove => jobs::remove(services, &ask).await,
+        Endpoint::JobStop => jobs::stop(services, &ask).await,
+        Endpoint::JobRespawn => jobs::respawn(services, &ask).await,
+        Endpoint::JobSend => jobs::send(services, &ask).await,
+        Endpoint::JobDetach => jobs::detach(services, &ask).await,
+        Endpoint::JobRename => jobs::rename(services, &ask).await,
+        Endpoint::JobPin => jobs::pin(services, &ask).await,
+        Endpoint::JobScreen => jobs::screen(services, &ask).await,
         Endpoint::Events => events::follow(services, &ask).await,
         Endpoint::SecretHas => secrets::has(services, &ask),
         Endpoint::SecretSet => secrets::set(services, &ask),
         Endpoint::SecretDelete => secrets::delete(services, &ask),
         Endpoint::DaemonStatus => daemon::status(services).await,
-        Endpoint::DaemonStop => daemon::stop(services, &ask),
+        Endpoint::DaemonStop => daemon::stop(services, &ask).await,
     }
 }
 

@@ -49,6 +49,9 @@ pub struct JobRecord {
     pub session_file: Option<PathBuf>,
     /// What has asked for it: `bg`, `dispatch`, `respawn`.
     pub origin: String,
+    /// Tells whether an agent has asked for it, or it is one. Its programs are no person's then.
+    #[serde(default)]
+    pub agent: bool,
     /// When it was asked for.
     pub created_at: i64,
     /// The daemon's socket, for what the program reports.

@@ -12,6 +12,7 @@ pub mod models;
 pub mod rows;
 mod repeat;
 mod resume;
+mod roster;
 pub mod runs;
 pub mod said;
 pub mod sessions;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use agent::{journal::Entry, transcript::Transcript};
-use daemon::{caller::Caller, host::Tenant, hub::Hub, workspaces::Workspaces};
+use daemon::{caller::Caller, host::Tenant, hub::Hub, roster::Wanted, workspaces::Workspaces};
 use futures_util::future::BoxFuture;
 use stdx::clock::Clock;
 use store::{
@@ -351,6 +351,13 @@ pub(crate) fn allowed_mode(caller: &Caller, wanted: Option<Mode>, stored: Mode) 
 impl Tenant for Sessions {
     fn supports(&self) -> Vec<&'static str> {
         vec!["agent@1", "chat@1", "sessions@1"]
+    }
+
+    fn rows<'a>(
+        &'a self,
+        wanted: &'a Wanted,
+    ) -> BoxFuture<'a, Result<Vec<daemon::roster::Row>, Failure>> {
+        Box::pin(self.roster(wanted))
     }
 
     fn drain(&self) -> BoxFuture<'_, ()> {

@@ -40,6 +40,7 @@ fn job(home: &Home, script: &str) -> JobFiles {
         token: "0123456789abcdef0123456789abcdef".into(),
         session_file: None,
         origin: "bg".into(),
+        agent: false,
         created_at: 0,
         daemon_socket: None,
         stead_version: "0".into(),

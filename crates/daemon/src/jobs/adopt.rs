@@ -61,10 +61,8 @@ impl Jobs {
 
     async fn ask_who(&self, id: &JobId) -> Option<ProcId> {
         let link = Link::open(self.files(id).socket()).await.ok()?;
-        match link.ask(&Control::Status).await.ok()? {
-            Reply::Status(status) => ProcId::of(status.host_pid),
-            _ => None,
-        }
+        let Reply::Status(status) = link.ask(&Control::Status).await.ok()? else { return None };
+        ProcId::of(status.host_pid)
     }
 
     fn read_all(&self) -> Vec<Entry> {

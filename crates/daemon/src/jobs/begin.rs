@@ -39,6 +39,13 @@ pub struct Dispatch {
     pub origin: Option<String>,
 }
 
+impl std::fmt::Debug for Dispatch {
+    /// Shows no value of the environment, and no argument, which may hold one as well.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dispatch").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 impl Jobs {
     /// Starts a job and returns its row.
     ///
@@ -46,15 +53,14 @@ impl Jobs {
     /// When it cannot begin; nothing of it is left.
     pub async fn dispatch(
         self: &Arc<Self>,
-        _caller: &Caller,
+        caller: &Caller,
         wish: Dispatch,
     ) -> Result<Row, Failure> {
         self.adopt().await;
         self.check(&wish)?;
         let id = self.free_id()?;
-        let now = self.now();
-        let record = self.record(id.clone(), wish, now)?;
-        let note = JobNote::begun(now);
+        let record = self.record(id.clone(), caller, wish)?;
+        let note = JobNote::begun(record.created_at);
         let files = self.files(&id);
         let (written, first) = (record.clone(), note.clone());
         let writing = tokio::task::spawn_blocking(move || {
@@ -81,8 +87,8 @@ impl Jobs {
     ///
     /// # Errors
     /// When it runs, or does not begin; its files are kept.
-    pub async fn respawn(self: &Arc<Self>, id: &JobId) -> Result<Row, Failure> {
-        let lane = self.lane(id).await?;
+    pub async fn respawn(self: &Arc<Self>, caller: &Caller, id: &JobId) -> Result<Row, Failure> {
+        let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
         if self.is_closed() {
             return Err(draining());
@@ -175,7 +181,7 @@ impl Jobs {
             .ok_or_else(|| Failure::not_started("internal", "no free id was found for the job"))
     }
 
-    fn record(&self, id: JobId, wish: Dispatch, now: i64) -> Result<JobRecord, Failure> {
+    fn record(&self, id: JobId, caller: &Caller, wish: Dispatch) -> Result<JobRecord, Failure> {
         let asked = wish.name.as_deref().map(name::short).filter(|name| !name.is_empty());
         let wanted = asked.unwrap_or_else(|| name::of_command(&wish.command));
         let name = name::unique(&wanted, &self.book().names());
@@ -189,7 +195,8 @@ impl Jobs {
             token: token()?,
             session_file: wish.session_file,
             origin: wish.origin.unwrap_or_else(|| "dispatch".to_owned()),
-            created_at: now,
+            agent: caller.is_agent(),
+            created_at: self.now(),
             daemon_socket: Some(self.parts.socket.clone()),
             stead_version: self.parts.version.clone(),
         })

@@ -14,7 +14,7 @@ use vocab::{
 };
 
 use super::{Jobs, link::Link, missing};
-use crate::roster::Row;
+use crate::{caller::Caller, roster::Row};
 
 impl Jobs {
     /// Ends a job's program with all that it has started, and waits until it has. One that has ended stays
@@ -22,8 +22,8 @@ impl Jobs {
     ///
     /// # Errors
     /// When there is no such job, or it cannot be ended.
-    pub async fn stop(self: &Arc<Self>, id: &JobId) -> Result<Row, Failure> {
-        let lane = self.lane(id).await?;
+    pub async fn stop(self: &Arc<Self>, caller: &Caller, id: &JobId) -> Result<Row, Failure> {
+        let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
         self.end(id).await?;
         self.book().row(id).ok_or_else(|| missing(id))
@@ -33,8 +33,8 @@ impl Jobs {
     ///
     /// # Errors
     /// When there is no such job, it cannot be ended, or its files cannot be removed.
-    pub async fn remove(self: &Arc<Self>, id: &JobId) -> Result<(), Failure> {
-        let lane = self.lane(id).await?;
+    pub async fn remove(self: &Arc<Self>, caller: &Caller, id: &JobId) -> Result<(), Failure> {
+        let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
         self.end(id).await?;
         let files = self.files(id);
@@ -50,9 +50,21 @@ impl Jobs {
     }
 
     /// Returns the lane of a job, in which whoever changes it waits for its turn.
-    pub(super) async fn lane(self: &Arc<Self>, id: &JobId) -> Result<Arc<Lane<()>>, Failure> {
-        self.adopt().await;
+    pub(super) async fn lane(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &JobId,
+    ) -> Result<Arc<Lane<()>>, Failure> {
+        self.allow(caller, id).await?;
         self.book().get(id).map(|entry| Arc::clone(&entry.lane)).ok_or_else(|| missing(id))
+    }
+
+    /// Ends a job as [`Jobs::stop`] does, for the daemon itself.
+    pub(super) async fn end_in_turn(self: &Arc<Self>, id: &JobId) -> Result<(), Failure> {
+        let lane = self.book().get(id).map(|entry| Arc::clone(&entry.lane));
+        let lane = lane.ok_or_else(|| missing(id))?;
+        let _turn = lane.lock().await;
+        self.end(id).await
     }
 
     async fn end(self: &Arc<Self>, id: &JobId) -> Result<(), Failure> {

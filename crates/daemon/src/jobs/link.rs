@@ -79,10 +79,10 @@ impl Link {
         };
         let limit = Duration::from_millis(HOST_ANSWER_MS_MAX);
         match timeout(limit, asking).await {
-            Ok(Some(payload)) => match hello::from_json(&payload)? {
-                Reply::Failed { error } => Err(error),
-                reply => Ok(reply),
-            },
+            Ok(Some(payload)) => {
+                let reply = hello::from_json(&payload)?;
+                if let Reply::Failed { error } = reply { Err(error) } else { Ok(reply) }
+            }
             Ok(None) => Err(silent("let go before it answered")),
             Err(_) => Err(silent("did not answer in time")),
         }

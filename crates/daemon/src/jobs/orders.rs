@@ -11,7 +11,7 @@ use vocab::{
 };
 
 use super::{Jobs, link::Link, missing, name};
-use crate::roster::Row;
+use crate::{caller::Caller, roster::Row};
 
 impl Jobs {
     /// Finds the job that a person's text means.
@@ -25,7 +25,13 @@ impl Jobs {
     ///
     /// # Errors
     /// When there is no such job, or it does not take it.
-    pub async fn send(self: &Arc<Self>, id: &JobId, text: String) -> Result<(), Failure> {
+    pub async fn send(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &JobId,
+        text: String,
+    ) -> Result<(), Failure> {
+        self.allow(caller, id).await?;
         self.order(id, &Control::Send { text }).await.map(drop)
     }
 
@@ -33,7 +39,8 @@ impl Jobs {
     ///
     /// # Errors
     /// When there is no such job, or its host does not answer.
-    pub async fn detach(self: &Arc<Self>, id: &JobId) -> Result<(), Failure> {
+    pub async fn detach(self: &Arc<Self>, caller: &Caller, id: &JobId) -> Result<(), Failure> {
+        self.allow(caller, id).await?;
         self.order(id, &Control::Detach).await.map(drop)
     }
 
@@ -64,12 +71,17 @@ impl Jobs {
     ///
     /// # Errors
     /// When there is no such job, or nothing is left of the name.
-    pub async fn rename(self: &Arc<Self>, id: &JobId, wanted: &str) -> Result<Row, Failure> {
+    pub async fn rename(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &JobId,
+        wanted: &str,
+    ) -> Result<Row, Failure> {
         let wanted = name::short(wanted);
         if wanted.is_empty() {
             return Err(Failure::not_started("invalid_field", "the name is empty"));
         }
-        let lane = self.lane(id).await?;
+        let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
         let mut others = self.book().names();
         others.retain(|(other, _)| other != id);
@@ -81,10 +93,30 @@ impl Jobs {
     ///
     /// # Errors
     /// When there is no such job.
-    pub async fn pin(self: &Arc<Self>, id: &JobId, pinned: bool) -> Result<Row, Failure> {
-        let lane = self.lane(id).await?;
+    pub async fn pin(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &JobId,
+        pinned: bool,
+    ) -> Result<Row, Failure> {
+        let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
         self.edit(id, |note| note.pinned = pinned).await
+    }
+
+    /// Demands that the caller may touch a job: an agent may touch what agents have started, and no
+    /// terminal of a person.
+    ///
+    /// # Errors
+    /// When there is no such job, or the caller may not.
+    pub(super) async fn allow(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &JobId,
+    ) -> Result<(), Failure> {
+        self.adopt().await;
+        let is_agents = self.book().get(id).ok_or_else(|| missing(id))?.record.agent;
+        if is_agents { caller.program() } else { caller.person() }
     }
 
     async fn edit(

@@ -38,7 +38,7 @@ impl Launcher for Threads {
                     say(Err(failure));
                 }
             });
-            ready.await.unwrap_or_else(|_| Ok(()))?;
+            ready.await.unwrap_or(Ok(()))?;
             Ok(ProcId::current())
         })
     }
@@ -104,7 +104,6 @@ impl Life {
     }
 
     /// Waits for a fact, and returns it.
-    #[track_caller]
     async fn fact(&mut self, kind: &str, id: &str) -> serde_json::Value {
         loop {
             let next = tokio::time::timeout(PATIENCE, self.heard.next()).await;
@@ -164,15 +163,15 @@ async fn a_job_runs_is_listed_and_ends_as_its_program_does() {
     assert_eq!((row.condition.state, row.ended_at), (JobState::Working, None));
     life.fact("job_started", &row.id).await;
     life.shows(&id(&row), "hi").await;
-    life.jobs.send(&id(&row), "abc\r".into()).await.unwrap();
+    life.jobs.send(&person(), &id(&row), "abc\r".into()).await.unwrap();
     life.shows(&id(&row), "got:abc").await;
     assert_eq!(life.jobs.counts().await, (4, 1));
-    let row = life.jobs.stop(&id(&row)).await.unwrap();
+    let row = life.jobs.stop(&person(), &id(&row)).await.unwrap();
     assert_eq!(row.condition.state, JobState::Stopped);
     assert!(life.jobs.screen(&id(&row)).await.unwrap().contains("got:abc"));
     // Ending what has ended changes nothing.
-    assert_eq!(life.jobs.stop(&id(&row)).await.unwrap(), row);
-    let gone = life.jobs.send(&id(&row), "x".into()).await.unwrap_err();
+    assert_eq!(life.jobs.stop(&person(), &id(&row)).await.unwrap(), row);
+    let gone = life.jobs.send(&person(), &id(&row), "x".into()).await.unwrap_err();
     assert_eq!(gone.code, "job_ended");
     assert_eq!(life.jobs.rows(&Wanted::default()).await.len(), 4);
 }
@@ -203,11 +202,11 @@ async fn a_removed_job_ends_first_and_leaves_no_file() {
     let row = life.run("sleep 1000").await;
     let files = rig.files(&id(&row));
     assert!(files.socket().exists());
-    life.jobs.remove(&id(&row)).await.unwrap();
+    life.jobs.remove(&person(), &id(&row)).await.unwrap();
     life.fact("job_ended", &row.id).await;
     life.fact("job_removed", &row.id).await;
     assert!(!files.dir().exists() && !files.socket().exists());
-    assert_eq!(life.jobs.remove(&id(&row)).await.unwrap_err().code, "job_not_found");
+    assert_eq!(life.jobs.remove(&person(), &id(&row)).await.unwrap_err().code, "job_not_found");
     assert_eq!(life.jobs.row(&id(&row)).await.unwrap_err().code, "job_not_found");
 }
 
@@ -217,18 +216,18 @@ async fn an_ended_job_is_started_again_and_a_running_one_is_not() {
     let mut life = rig.begin().await;
     let row = life.run("echo one; exit 4").await;
     life.fact("job_ended", &row.id).await;
-    let again = life.jobs.respawn(&id(&row)).await.unwrap();
+    let again = life.jobs.respawn(&person(), &id(&row)).await.unwrap();
     assert_eq!((again.condition.state, again.program.exit), (JobState::Working, None));
     assert_eq!(life.fact("job_ended", &row.id).await["state"], "failed");
     let row = life.run("sleep 1000").await;
-    let failure = life.jobs.respawn(&id(&row)).await.unwrap_err();
+    let failure = life.jobs.respawn(&person(), &id(&row)).await.unwrap_err();
     assert_eq!(failure.code, "job_running");
     life.jobs.end_all().await;
     assert_eq!(life.jobs.counts().await, (2, 0));
     // Whoever ends takes nothing on.
     let failure = life.named("true", None).await.unwrap_err();
     assert_eq!(failure.code, "draining");
-    assert_eq!(life.jobs.respawn(&id(&row)).await.unwrap_err().code, "draining");
+    assert_eq!(life.jobs.respawn(&person(), &id(&row)).await.unwrap_err().code, "draining");
 }
 
 #[tokio::test]
@@ -244,9 +243,9 @@ async fn names_are_unique_and_can_be_changed() {
     .into();
     assert_eq!(names, ["fix", "fix (2)", "fix (3)", "sh -c true"]);
     let Found::One(third) = life.jobs.find("fix (3)").await else { panic!() };
-    assert_eq!(life.jobs.rename(&third, "fix").await.unwrap().name, "fix (3)");
-    assert_eq!(life.jobs.rename(&third, "other").await.unwrap().name, "other");
-    assert_eq!(life.jobs.rename(&third, "\n").await.unwrap_err().code, "invalid_field");
-    assert!(life.jobs.pin(&third, true).await.unwrap().pinned);
+    assert_eq!(life.jobs.rename(&person(), &third, "fix").await.unwrap().name, "fix (3)");
+    assert_eq!(life.jobs.rename(&person(), &third, "other").await.unwrap().name, "other");
+    assert_eq!(life.jobs.rename(&person(), &third, "\n").await.unwrap_err().code, "invalid_field");
+    assert!(life.jobs.pin(&person(), &third, true).await.unwrap().pinned);
     assert_eq!(life.jobs.find("other").await, Found::One(third));
 }

@@ -49,14 +49,12 @@ pub(super) async fn watch(jobs: Arc<Jobs>, id: JobId, host: ProcId) {
 /// Takes over what a host tells until it lets go.
 async fn follow(jobs: &Jobs, id: &JobId, mut link: Link) {
     while let Some(frame) = link.next().await {
-        match frame.kind {
-            Kind::State => {
-                if let Ok(state) = hello::from_json::<State>(&frame.payload) {
-                    jobs.hear(id, state.into()).await;
-                }
-            }
-            Kind::Detached => return,
-            _ => {}
+        if frame.kind == Kind::Detached {
+            return;
+        }
+        let state = (frame.kind == Kind::State).then(|| hello::from_json::<State>(&frame.payload));
+        if let Some(Ok(state)) = state {
+            jobs.hear(id, state.into()).await;
         }
     }
 }

@@ -32,6 +32,8 @@ pub(super) fn handshake(services: &Services, ask: &Ask) -> Result<Reply, Refused
 /// `GET /daemon/status`
 pub(super) async fn status(services: &Services) -> Result<Reply, Refused> {
     let (total, live) = services.sessions.counts().await?;
+    let (n_jobs, n_live) = services.daemon.jobs.counts().await;
+    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
     // The kernel walks all our pages for this, which is not for a thread of the runtime.
     let memory = tokio::task::spawn_blocking(memory).await.unwrap_or_default();
     let about = services.about.get();
@@ -43,14 +45,17 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Refused> {
         socket: services.daemon.paths.socket().display().to_string(),
         started_at: services.daemon.started_at.to_string(),
         sessions: Count { total, live },
-        jobs: Count::default(),
+        jobs: Count { total: count(n_jobs), live: count(n_live) },
         memory,
     })
 }
 
-/// `POST /daemon/stop`. There are no jobs to keep or to end yet, so that wish changes nothing.
-pub(super) fn stop(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
-    let _: StopRequest = ask.json()?;
+/// `POST /daemon/stop`
+pub(super) async fn stop(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let StopRequest { keep_jobs } = ask.json()?;
+    if !keep_jobs {
+        services.daemon.jobs.end_all().await;
+    }
     services.stop.cancel();
     Reply::json(&Done { ok: true })
 }

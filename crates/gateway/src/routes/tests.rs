@@ -21,6 +21,7 @@ mod approvals;
 mod bounds;
 mod chats;
 mod facts;
+mod jobs;
 mod messages;
 mod plain;
 mod stage;

@@ -60,6 +60,7 @@ impl Job {
             token: "token-of-the-job".into(),
             session_file: None,
             origin: "bg".into(),
+            agent: false,
             created_at: 0,
             daemon_socket: None,
             stead_version: "0".into(),

@@ -28,6 +28,7 @@ fn record(files: &JobFiles) -> JobRecord {
         token: "token-of-the-job".into(),
         session_file: None,
         origin: "bg".into(),
+        agent: false,
         created_at: 1_700_000_000_000,
         daemon_socket: None,
         stead_version: "0.1.0".into(),

@@ -132,4 +132,10 @@ limits! { FACES:
     HANDSHAKE_MS_MAX: u64 = 5_000, "milliseconds",
         "how long a client waits for a daemon's first answer, which takes a busy one a few",
         "cli::what_stays_silent_at_our_socket_is_no_daemon";
+    ROSTER_AGE_MS: i64 = 172_800_000, "ms",
+        "how long what has ended stays in the list without `all`: a weekend",
+        "gateway::what_ended_long_ago_is_shown_when_asked_for";
+    SEND_TEXT_BYTES_MAX: usize = 256 << 10, "bytes",
+        "one text typed into a job's terminal; more is a file",
+        "gateway::a_text_to_type_is_bounded";
 }

@@ -119,4 +119,7 @@ limits! { ROOMS:
     SCRATCH_SWEEP_MAX: usize = 1_000, "directories",
         "scratch directories that one sweep asks the store about; the next goes on after them",
         "sessions::a_sweep_looks_at_so_many_directories_and_the_next_goes_on_after_them";
+    ROSTER_SESSIONS_MAX: usize = 1_000, "sessions",
+        "in the list of jobs and sessions, latest activity first; `sessions list` pages through all",
+        "sessions::so_many_sessions_stand_in_the_list_of_all";
 }

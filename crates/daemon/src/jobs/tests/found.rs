@@ -10,7 +10,7 @@ async fn the_next_daemon_finds_what_runs_and_what_has_ended() {
         let runs = life.run("echo on; read x; echo got:$x; exit 5").await;
         let ended = life.run("exit 2").await;
         life.fact("job_ended", &ended.id).await;
-        let renamed = life.jobs.rename(&id(&runs), "kept").await.unwrap();
+        let renamed = life.jobs.rename(&person(), &id(&runs), "kept").await.unwrap();
         life.store.close().await.unwrap();
         (runs, ended, renamed)
     };
@@ -21,10 +21,10 @@ async fn the_next_daemon_finds_what_runs_and_what_has_ended() {
     assert_eq!(rows[0].name, renamed.name);
     assert_eq!(rows[1].condition.status.as_deref(), Some("exit code 2"));
     assert_eq!(rows[1].id, ended.id);
-    life.jobs.send(&id(&runs), "x\r".into()).await.unwrap();
+    life.jobs.send(&person(), &id(&runs), "x\r".into()).await.unwrap();
     assert_eq!(life.fact("job_ended", &runs.id).await["state"], "failed");
     // What is pinned stays in lists for ever.
-    life.jobs.pin(&id(&ended), true).await.unwrap();
+    life.jobs.pin(&person(), &id(&ended), true).await.unwrap();
     let since = Some(Timestamp::from_millis(rig.clock.now().as_millis() + 1));
     let rows = life.jobs.rows(&Wanted { since, cwd: None }).await;
     assert_eq!(rows.iter().map(|row| &row.id).collect::<Vec<_>>(), [&ended.id]);

@@ -47,7 +47,7 @@ async fn a_host_that_stays_silent_holds_nobody_up() {
     let _door = UnixListener::bind(files.socket()).unwrap();
     time_flies();
     let before = tokio::time::Instant::now();
-    let failure = jobs.send(&id(&row), "x".into()).await.unwrap_err();
+    let failure = jobs.send(&person(), &id(&row), "x".into()).await.unwrap_err();
     assert_eq!(failure.code, "host_silent");
     assert!(Duration::from_millis(limits::HOST_ANSWER_MS_MAX) <= before.elapsed());
 }
@@ -60,7 +60,7 @@ async fn a_host_that_does_not_end_its_program_is_killed() {
     time_flies();
     let before = tokio::time::Instant::now();
     // The process that stands in for it is the test's own, which nobody kills.
-    let failure = jobs.stop(&id(&row)).await.unwrap_err();
+    let failure = jobs.stop(&person(), &id(&row)).await.unwrap_err();
     assert_eq!(failure.code, "job_not_ended");
     let limit = limits::HOST_STOP_MS_MAX + limits::HOST_KILL_MS_MAX;
     assert!(Duration::from_millis(limit) <= before.elapsed());
@@ -128,6 +128,7 @@ fn entry(at: i64, ended_at: Option<i64>) -> book::Entry {
         token: String::new(),
         session_file: None,
         origin: "bg".into(),
+        agent: false,
         created_at: at,
         daemon_socket: None,
         stead_version: "0".into(),

@@ -5,6 +5,7 @@ use std::{fs, os::unix::fs::DirBuilderExt, path::PathBuf};
 use ::daemon::{
     host::Parts as HostParts,
     hub::Hub,
+    jobs::{Jobs, Launcher, Parts as JobParts},
     paths::{Paths, SOCKET_NAME},
     workspaces::{Openings, Registered, Workspaces},
 };
@@ -14,9 +15,10 @@ use ::sessions::{
 };
 use futures_util::future::BoxFuture;
 use provider::{script::Script, scripted::Scripted};
-use stdx::clock::Clock;
+use pty::job::JobFiles;
+use stdx::{clock::Clock, proc_id::ProcId};
 use store::{Options, Store};
-use vocab::message::ModelRef;
+use vocab::{ids::JobId, message::ModelRef};
 use workspace::{
     grant::{ExecGrant, Grants},
     source::OwnedWorkspace,
@@ -96,6 +98,42 @@ impl Openings for Local {
     }
 }
 
+/// Runs the hosts of jobs on threads.
+struct Threads;
+
+impl Launcher for Threads {
+    fn launch(&self, files: JobFiles) -> BoxFuture<'static, Result<ProcId, Failure>> {
+        Box::pin(async move {
+            let (sender, ready) = tokio::sync::oneshot::channel();
+            std::thread::spawn(move || {
+                let mut sender = Some(sender);
+                let mut say = |told| sender.take().map(|sender| sender.send(told));
+                let ended = pty::host::run(&files, || drop(say(Ok(()))));
+                if let Err(failure) = ended {
+                    say(Err(failure));
+                }
+            });
+            ready.await.unwrap()?;
+            Ok(ProcId::current())
+        })
+    }
+
+    fn end_leftovers(&self, _job: &JobId) {}
+}
+
+fn jobs(paths: &Paths, clock: &Clock, store: &Store, hub: &Hub) -> Arc<Jobs> {
+    Jobs::new(JobParts {
+        home: paths.home.clone(),
+        runtime: paths.runtime.clone(),
+        socket: paths.socket(),
+        version: "0".into(),
+        clock: clock.clone(),
+        store: store.clone(),
+        hub: hub.clone(),
+        launcher: Arc::new(Threads),
+    })
+}
+
 fn over_tcp(house: &House, credential: &str) -> Client {
     let host = house.server.address().to_string();
     Client::new(Address::Tcp { host, credential: Secret::new(credential.into()) })
@@ -129,8 +167,9 @@ impl Stage {
             },
             scratch: paths.home.join("sessions"),
         });
-        let parts =
-            HostParts { paths, clock, store, hub, secrets, workspaces, notices: Vec::new() };
+        let jobs = jobs(&paths, &clock, &store, &hub);
+        let notices = Vec::new();
+        let parts = HostParts { paths, clock, store, hub, secrets, workspaces, jobs, notices };
         let tenants = vec![sessions.clone() as Arc<dyn ::daemon::host::Tenant>];
         let daemon = Arc::new(Daemon::new("claim".into(), parts, tenants));
         let about = About::default();
@@ -140,6 +179,12 @@ impl Stage {
         let local = Client::new(Address::Socket(house.socket().to_owned()));
         let remote = over_tcp(&house, CREDENTIAL);
         Self { house, services, work, local, remote, _dir: dir }
+    }
+
+    /// Jobs as the next daemon over the same files finds them.
+    pub(super) fn again(&self) -> Arc<Jobs> {
+        let daemon = &self.services.daemon;
+        jobs(&daemon.paths, &daemon.clock, &daemon.store, &daemon.hub)
     }
 
     /// A client on the Unix socket: a person.

@@ -1,0 +1,184 @@
+//! Jobs and sessions in one list, and what can be done with jobs.
+
+use api::{
+    agent::Done,
+    job::{
+        DispatchJob, Exit, JobRow, NoWishes, PinJob, RenameJob, ResolveJob, Resolved, RowKind,
+        Screen, SendText,
+    },
+};
+use daemon::{
+    jobs::{Dispatch, Found},
+    roster::{Kind, Row, Wanted},
+};
+use stdx::clock::Timestamp;
+use vocab::{
+    ids::JobId,
+    limits::{ROSTER_AGE_MS, SEND_TEXT_BYTES_MAX},
+};
+
+use crate::{
+    decode::{self, Query, Text},
+    mount::{Ask, Reply},
+    refuse::Refused,
+    routes::Services,
+};
+
+/// `GET /jobs`
+pub(super) async fn list(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let mut query = Query::parse(&ask.query, &["all", "cwd"])?;
+    let all = match query.take("all").as_deref() {
+        None | Some("false") => false,
+        Some("" | "true") => true,
+        Some(_) => return Err(Refused::new("invalid_query", "all is true or false").at("all")),
+    };
+    let now = services.daemon.clock.now().as_millis();
+    let since = (!all).then(|| Timestamp::from_millis(now - ROSTER_AGE_MS));
+    let cwd = query.take("cwd").map(Into::into);
+    let rows = services.daemon.rows(&Wanted { since, cwd }).await?;
+    Reply::json(&rows.into_iter().map(row).collect::<Vec<_>>())
+}
+
+/// `POST /jobs`
+pub(super) async fn dispatch(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let body: DispatchJob = ask.json()?;
+    let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    let (cwd, session_file) = (text(&body.cwd), body.session_file.as_deref().map(text));
+    decode::texts([
+        ("cwd", Text::Path, Some(cwd.as_str())),
+        ("name", Text::Title, body.name.as_deref()),
+        ("session_file", Text::Path, session_file.as_deref()),
+        ("origin", Text::Name, body.origin.as_deref()),
+    ])?;
+    let wish = Dispatch {
+        name: body.name,
+        cwd: body.cwd,
+        command: body.command,
+        env: body.env,
+        env_names: body.env_names,
+        session_file: body.session_file,
+        origin: body.origin,
+    };
+    let started = services.daemon.jobs.dispatch(&ask.caller, wish).await?;
+    Reply::json(&row(started))
+}
+
+/// `POST /jobs/resolve`
+pub(super) async fn resolve(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let body: ResolveJob = ask.json()?;
+    let id = job_of(services, &body.query).await?.to_string();
+    Reply::json(&Resolved { id })
+}
+
+/// `GET /jobs/{job}`
+pub(super) async fn show(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let id = job_of(services, &ask.parameter).await?;
+    Reply::json(&row(services.daemon.jobs.row(&id).await?))
+}
+
+/// `DELETE /jobs/{job}`
+pub(super) async fn remove(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let id = job_of(services, &ask.parameter).await?;
+    services.daemon.jobs.remove(&ask.caller, &id).await?;
+    Reply::json(&Done { ok: true })
+}
+
+/// `POST /jobs/{job}/stop`
+pub(super) async fn stop(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let NoWishes {} = ask.json()?;
+    let id = job_of(services, &ask.parameter).await?;
+    Reply::json(&row(services.daemon.jobs.stop(&ask.caller, &id).await?))
+}
+
+/// `POST /jobs/{job}/respawn`
+pub(super) async fn respawn(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let NoWishes {} = ask.json()?;
+    let id = job_of(services, &ask.parameter).await?;
+    Reply::json(&row(services.daemon.jobs.respawn(&ask.caller, &id).await?))
+}
+
+/// `POST /jobs/{job}/send`
+pub(super) async fn send(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let SendText { text } = ask.json()?;
+    if SEND_TEXT_BYTES_MAX < text.len() {
+        let why = format!("text has {} bytes, and at most {SEND_TEXT_BYTES_MAX}", text.len());
+        return Err(Refused::new("invalid_field", why).at("text"));
+    }
+    let id = job_of(services, &ask.parameter).await?;
+    services.daemon.jobs.send(&ask.caller, &id, text).await?;
+    Reply::json(&Done { ok: true })
+}
+
+/// `POST /jobs/{job}/detach`
+pub(super) async fn detach(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let NoWishes {} = ask.json()?;
+    let id = job_of(services, &ask.parameter).await?;
+    services.daemon.jobs.detach(&ask.caller, &id).await?;
+    Reply::json(&Done { ok: true })
+}
+
+/// `POST /jobs/{job}/rename`
+pub(super) async fn rename(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let RenameJob { name } = ask.json()?;
+    decode::texts([("name", Text::Title, Some(name.as_str()))])?;
+    let id = job_of(services, &ask.parameter).await?;
+    Reply::json(&row(services.daemon.jobs.rename(&ask.caller, &id, &name).await?))
+}
+
+/// `POST /jobs/{job}/pin`
+pub(super) async fn pin(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let PinJob { pinned } = ask.json()?;
+    let id = job_of(services, &ask.parameter).await?;
+    Reply::json(&row(services.daemon.jobs.pin(&ask.caller, &id, pinned).await?))
+}
+
+/// `GET /jobs/{job}/screen`
+pub(super) async fn screen(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let id = job_of(services, &ask.parameter).await?;
+    let text = services.daemon.jobs.screen(&id).await?;
+    Reply::json(&Screen { text })
+}
+
+/// Finds the job that a text means.
+async fn job_of(services: &Services, text: &str) -> Result<JobId, Refused> {
+    match services.daemon.jobs.find(text).await {
+        Found::One(id) => Ok(id),
+        Found::None => {
+            let shown: String = text.chars().take(80).collect();
+            let why = format!("there is no job {shown:?}");
+            Err(Refused::new("job_not_found", why).with_hint("stead ls --all shows what there is"))
+        }
+        Found::Many(jobs) => {
+            let named = jobs.into_iter().map(|(id, name)| format!("{id} {name}")).collect();
+            Err(Refused::new("ambiguous", "several jobs match").meaning(named))
+        }
+    }
+}
+
+/// Writes a row.
+pub(super) fn row(row: Row) -> JobRow {
+    let is_session = row.kind == Kind::Session;
+    JobRow {
+        session: is_session.then(|| row.id.clone()),
+        id: row.id,
+        kind: if is_session { RowKind::Session } else { RowKind::Job },
+        name: row.name,
+        cwd: row.cwd.to_string_lossy().into_owned(),
+        command: row.program.command,
+        state: row.condition.state,
+        status: row.condition.status,
+        state_source: row.condition.source,
+        waiting_for: row.condition.waiting_for,
+        pid: row.program.pid,
+        pinned: row.pinned,
+        started_at: row.started_at.to_string(),
+        ended_at: row.ended_at.map(|at| at.to_string()),
+        session_file: row.program.session_file.map(|path| path.to_string_lossy().into_owned()),
+        env_names: row.program.env_names,
+        exit: row.program.exit.map(|exit| Exit {
+            code: exit.code,
+            signal: exit.signal,
+            at: exit.at.to_string(),
+        }),
+    }
+}

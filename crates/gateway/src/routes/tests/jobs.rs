@@ -1,0 +1,195 @@
+//! Jobs over real sockets, with real hosts and real programs.
+
+use api::job::{DispatchJob, JobRow, PinJob, RenameJob, ResolveJob, Screen, SendText};
+use vocab::{
+    job::JobState,
+    limits::{ROSTER_AGE_MS, SEND_TEXT_BYTES_MAX},
+};
+
+use super::*;
+
+fn wish(script: &str) -> DispatchJob {
+    DispatchJob {
+        command: ["sh", "-c", script].map(str::to_owned).to_vec(),
+        cwd: "/".into(),
+        env: [("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())].into(),
+        ..DispatchJob::default()
+    }
+}
+
+impl Stage {
+    async fn ask<B: serde::Serialize + Sync, A: serde::de::DeserializeOwned>(
+        &self,
+        endpoint: Endpoint,
+        of: &str,
+        body: &B,
+    ) -> Result<A, Problem> {
+        let target = Target::of(of);
+        let post = endpoint.route().method == Method::Post;
+        match self.client().json(endpoint, target, post.then_some(body)).await {
+            Ok(answer) => Ok(answer),
+            Err(ClientError::Problem(problem)) => Err(*problem),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    async fn start(&self, script: &str) -> JobRow {
+        self.ask(Endpoint::JobDispatch, "", &wish(script)).await.unwrap()
+    }
+
+    async fn rows(&self, query: &str) -> Vec<JobRow> {
+        let target = Target { parameter: "", query };
+        self.client().json::<(), _>(Endpoint::JobList, target, None).await.unwrap()
+    }
+
+    async fn shows(&self, job: &str, text: &str) {
+        loop {
+            let screen: Screen = self.ask(Endpoint::JobScreen, job, &()).await.unwrap();
+            if screen.text.contains(text) {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Waits until a job's program has ended.
+    async fn ended(&self, job: &str) -> JobRow {
+        loop {
+            let row: JobRow = self.ask(Endpoint::JobShow, job, &()).await.unwrap();
+            if row.ended_at.is_some() {
+                return row;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_job_is_started_shown_typed_to_and_ended() {
+    let stage = Stage::new().await;
+    let row = stage.start("echo hi; read x; echo got:$x; read y").await;
+    assert_eq!((row.state, row.state_source.as_deref()), (JobState::Working, Some("process")));
+    assert_eq!(row.name, "sh -c echo hi; read x; echo got:$x; read y");
+    stage.shows(&row.id, "hi").await;
+    let text = SendText { text: "abc\r".into() };
+    let done: Done = stage.ask(Endpoint::JobSend, &row.id[..6], &text).await.unwrap();
+    assert!(done.ok);
+    stage.shows(&row.id, "got:abc").await;
+    let query = ResolveJob { query: "read x".into() };
+    let found: Value = stage.ask(Endpoint::JobResolve, "", &query).await.unwrap();
+    assert_eq!(found, json!({"id": row.id}));
+    let named: JobRow = stage
+        .ask(Endpoint::JobRename, "read x", &RenameJob { name: "waiting".into() })
+        .await
+        .unwrap();
+    assert_eq!(named.name, "waiting");
+    let pinned: JobRow =
+        stage.ask(Endpoint::JobPin, "waiting", &PinJob { pinned: true }).await.unwrap();
+    assert!(pinned.pinned);
+    let _: Done = stage.ask(Endpoint::JobDetach, "waiting", &()).await.unwrap();
+    let status: Status = stage
+        .client()
+        .json::<(), _>(Endpoint::DaemonStatus, Target::default(), None)
+        .await
+        .unwrap();
+    assert_eq!((status.jobs.total, status.jobs.live), (1, 1));
+    let ended: JobRow = stage.ask(Endpoint::JobStop, "waiting", &()).await.unwrap();
+    assert_eq!(ended.state, JobState::Stopped);
+    assert!(ended.exit.is_some() && ended.ended_at.is_some() && ended.pid.is_none());
+    let refused = stage.ask::<_, Value>(Endpoint::JobSend, "waiting", &text).await.unwrap_err();
+    assert_eq!(refused.code, "job_ended");
+    let again: JobRow = stage.ask(Endpoint::JobRespawn, "waiting", &()).await.unwrap();
+    assert_eq!((again.state, again.exit), (JobState::Working, None));
+    let _: Done = stage.ask(Endpoint::JobRemove, "waiting", &()).await.unwrap();
+    let gone = stage.ask::<_, Value>(Endpoint::JobShow, &row.id, &()).await.unwrap_err();
+    assert_eq!(gone.code, "job_not_found");
+}
+
+#[tokio::test]
+async fn jobs_and_sessions_stand_in_one_list() {
+    let stage = Stage::new().await;
+    let body = CreateSession { cwd: Some("/".into()), ..CreateSession::default() };
+    let session: SessionRow =
+        stage.client().json(Endpoint::SessionCreate, Target::default(), Some(&body)).await.unwrap();
+    let job = stage.start("true").await;
+    stage.ended(&job.id).await;
+    let rows = stage.rows("").await;
+    let told: Vec<_> = rows.iter().map(|row| (row.id.as_str(), row.session.as_deref())).collect();
+    assert_eq!(told, [(session.id.as_str(), Some(session.id.as_str())), (&job.id, None)]);
+    assert_eq!((rows[0].state, rows[0].status.as_deref()), (JobState::Done, Some("idle")));
+    assert_eq!(stage.rows("cwd=%2Fsomewhere").await, []);
+    assert_eq!(stage.rows("cwd=/&all").await.len(), 2);
+    let target = Target { parameter: "", query: "all=maybe" };
+    let refused = stage.client().json::<(), Value>(Endpoint::JobList, target, None).await;
+    assert!(matches!(refused, Err(ClientError::Problem(p)) if p.code == "invalid_query"));
+}
+
+#[tokio::test]
+async fn what_ended_long_ago_is_shown_when_asked_for() {
+    let stage = Stage::new().await;
+    let job = stage.start("true").await;
+    let id: vocab::ids::JobId = job.id.parse().unwrap();
+    stage.ended(&job.id).await;
+    stage.services.daemon.jobs.close();
+    // As it is read by the next daemon, when it ended a moment before the limit and one after it.
+    for (past, shown) in [(ROSTER_AGE_MS - 60_000, 1), (ROSTER_AGE_MS, 0)] {
+        let paths = &stage.services.daemon.paths;
+        let files = pty::job::JobFiles::new(&paths.home, &paths.runtime, &id);
+        let mut note = files.read_note().unwrap().unwrap();
+        note.ended_at = Some(stage.services.daemon.clock.now().as_millis() - past);
+        files.write_note(&note).unwrap();
+        let next = stage.again();
+        let since = stage.services.daemon.clock.now().as_millis() - ROSTER_AGE_MS;
+        let since = Some(stdx::clock::Timestamp::from_millis(since));
+        let wanted = ::daemon::roster::Wanted { since, cwd: None };
+        assert_eq!(next.rows(&wanted).await.len(), shown);
+        assert_eq!(next.rows(&::daemon::roster::Wanted::default()).await.len(), 1);
+    }
+    let rows = stage.rows("").await;
+    assert_eq!(rows.len(), 1, "this daemon saw it end a moment ago");
+}
+
+#[tokio::test]
+async fn a_text_to_type_is_bounded() {
+    let stage = Stage::new().await;
+    let job = stage.start("cat").await;
+    for (bytes, code) in
+        [(SEND_TEXT_BYTES_MAX, None), (SEND_TEXT_BYTES_MAX + 1, Some("invalid_field"))]
+    {
+        let text = SendText { text: "x".repeat(bytes) };
+        let answer = stage.ask::<_, Value>(Endpoint::JobSend, &job.id, &text).await;
+        assert_eq!(answer.err().map(|problem| problem.code).as_deref(), code);
+    }
+    let _: JobRow = stage.ask(Endpoint::JobStop, &job.id, &()).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_wish_is_said() {
+    let stage = Stage::new().await;
+    let check = async |body: Value, code: &str, field: Option<&str>| {
+        let problem = stage.ask::<_, Value>(Endpoint::JobDispatch, "", &body).await.unwrap_err();
+        assert_eq!((problem.code.as_str(), problem.field.as_deref()), (code, field), "{body}");
+    };
+    check(json!({}), "invalid_field", Some("command")).await;
+    check(json!({"command": [], "cwd": "/"}), "command_missing", None).await;
+    check(json!({"command": ["true"], "cwd": "x"}), "invalid_field", Some("cwd")).await;
+    check(json!({"command": ["true"], "cwd": "/", "x": 1}), "unknown_field", Some("x")).await;
+    check(json!({"command": ["no-such-program"], "cwd": "/"}), "program_missing", None).await;
+    assert_eq!(stage.rows("all").await, []);
+    let one = stage.start("sleep 1000").await;
+    let two = stage.start("sleep 1000").await;
+    let problem = stage.ask::<_, Value>(Endpoint::JobStop, "sleep", &()).await.unwrap_err();
+    assert_eq!(problem.code, "ambiguous");
+    let name = "sh -c sleep 1000";
+    assert_eq!(
+        problem.candidates,
+        [format!("{} {name}", one.id), format!("{} {name} (2)", two.id)]
+    );
+    // Whoever stops the daemon and does not say otherwise ends them.
+    let _: Done = stage
+        .client()
+        .json(Endpoint::DaemonStop, Target::default(), Some(&StopRequest::default()))
+        .await
+        .unwrap();
+    assert_eq!(stage.services.daemon.jobs.counts().await, (2, 0));
+}
