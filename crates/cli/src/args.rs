@@ -10,6 +10,10 @@ use vocab::{message::Mode, outcome::Failure};
 
 use crate::{exit, print};
 
+mod jobs;
+
+pub(crate) use jobs::{Bg, Jobs, Ls, Until, Wait, Which};
+
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]
 #[command(name = "stead", version, about, long_about = None, max_term_width = 80)]
@@ -31,6 +35,8 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Sends a prompt to an agent that works in a directory, and streams its answer
     Run(Run),
+    #[command(flatten)]
+    Jobs(Jobs),
     /// Lists, shows and deletes sessions
     #[command(subcommand)]
     Sessions(Sessions),

@@ -9,6 +9,7 @@ use std::{
 use daemon::{
     host::{Daemon, Parts, Tenant},
     hub::Hub,
+    jobs::{Jobs, Parts as JobParts},
     paths::Paths,
     secrets,
     workspaces::{Openings, Registered, Workspaces},
@@ -34,7 +35,7 @@ use workspace::{
 };
 use workspace_local::{LocalWorkspace, Options as LocalOptions};
 
-use crate::{config, env, models::ConfiguredModels};
+use crate::{config, env, hosts::Hosts, models::ConfiguredModels};
 
 /// A daemon, ready to be served.
 pub(crate) struct Composed {
@@ -88,8 +89,18 @@ pub(crate) async fn compose(
         tracing::warn!(runs = closed, "interrupted runs were closed");
     }
     tokio::spawn(Arc::clone(&sessions).watch_deadlines());
+    let jobs = Jobs::new(JobParts {
+        home: paths.home.clone(),
+        runtime: paths.runtime.clone(),
+        socket: paths.socket(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        clock: clock.clone(),
+        store: store.clone(),
+        hub: hub.clone(),
+        launcher: Arc::new(Hosts::new(&env::all())),
+    });
     let paths = paths.clone();
-    let parts = Parts { paths, clock, store, hub, secrets, workspaces, notices };
+    let parts = Parts { paths, clock, store, hub, secrets, workspaces, jobs, notices };
     let id = vocab::ids::ArtifactId::generate().to_string();
     let tenant: Arc<dyn Tenant> = Arc::clone(&sessions) as Arc<dyn Tenant>;
     let daemon = Arc::new(Daemon::new(id, parts, vec![tenant]));

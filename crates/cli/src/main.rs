@@ -9,6 +9,7 @@ mod compose;
 mod config;
 mod env;
 mod exit;
+mod hosts;
 mod log;
 mod models;
 mod print;

@@ -5,6 +5,7 @@ pub(crate) mod daemon;
 pub(crate) mod debug;
 mod demo;
 pub(crate) mod host;
+mod jobs;
 mod models;
 mod run;
 mod secrets;
@@ -19,6 +20,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Demo(demo) => demo::run(&demo),
         Command::Run(run) => run::run(run),
+        Command::Jobs(command) => jobs::run(command),
         Command::Sessions(command) => sessions::run(command),
         Command::Daemon(command) => daemon::run(&command),
         Command::Secrets(command) => secrets::run(command),

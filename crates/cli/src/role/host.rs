@@ -4,7 +4,7 @@
 //! nothing but the job's own files, and links into nothing that needs a runtime, a log or the
 //! configuration.
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use pty::{hello, host, job::JobFiles};
 use rustix::fs::{Mode, OFlags};
@@ -15,7 +15,9 @@ use crate::{env, exit, print};
 /// The first word of this role.
 pub(crate) const WORD: &str = "host";
 /// Makes it the leader of a session of its own.
-const DETACH: &str = "--detach";
+pub(crate) const DETACH: &str = "--detach";
+/// Moves it into the control group that is named behind it.
+pub(crate) const CGROUP: &str = "--cgroup";
 
 /// Runs the host that the words after the first one ask for.
 pub(crate) fn run(words: &[OsString]) -> ExitCode {
@@ -29,16 +31,23 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
 }
 
 fn serve(words: &[OsString]) -> Result<(), Failure> {
-    let usage = || Failure::not_started("usage", format!("stead {WORD} ID [{DETACH}]"));
+    let usage =
+        || Failure::not_started("usage", format!("stead {WORD} ID [{DETACH} [{CGROUP} DIR]]"));
     let (id, flags) = words.split_first().ok_or_else(usage)?;
     let id: JobId = id.to_str().and_then(|id| id.parse().ok()).ok_or_else(usage)?;
-    let detaches = match flags {
-        [] => false,
-        [flag] if flag == DETACH => true,
+    let (detaches, group) = match flags {
+        [] => (false, None),
+        [flag] if flag == DETACH => (true, None),
+        [flag, group, dir] if flag == DETACH && group == CGROUP => (true, Some(Path::new(dir))),
         _ => return Err(usage()),
     };
     let paths = env::paths()?;
     let files = JobFiles::new(&paths.home, &paths.runtime, &id);
+    if let Some(group) = group {
+        // Before anything is started, so that all of it is born there. Where that fails, the job is
+        // worth more than its place.
+        enter(group).ok();
+    }
     if detaches {
         // Who leads a session already is as detached as can be.
         rustix::process::setsid().ok();
@@ -50,6 +59,13 @@ fn serve(words: &[OsString]) -> Result<(), Failure> {
         close_streams();
     })?;
     Ok(())
+}
+
+/// Moves this process into a control group.
+fn enter(group: &Path) -> rustix::io::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    let procs = rustix::fs::open(group.join("cgroup.procs"), flags, Mode::empty())?;
+    rustix::io::write(procs, b"0").map(drop)
 }
 
 /// Lets go of what the starter gave, so that its pipe ends and its terminal may go.

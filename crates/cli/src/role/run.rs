@@ -12,7 +12,13 @@ mod waiting;
 
 use std::{path::Path, process::ExitCode};
 
-use api::agent::{RunMessage, RunRequest};
+use api::{
+    agent::{Done, RunMessage, RunRequest},
+    client::{Client, Target},
+    job::JobRow,
+    routes::Endpoint,
+    session::{CreateSession, SessionDetail, SessionRow},
+};
 use vocab::{
     ids::RunId,
     message::{ModelRef, Role, RunEnd, RunState},
@@ -20,7 +26,7 @@ use vocab::{
 };
 
 use crate::{
-    args::Run,
+    args::{Bg, Run},
     client, config, env, exit, models,
     print::{self, Look},
     role::sessions::resolve,
@@ -89,6 +95,69 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
         };
         conclude(driver, ended).await
     })
+}
+
+/// Begins a run of a new session and leaves it to the daemon. What it wants to know waits for its answer.
+pub(crate) async fn in_background(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
+    let Some(parts) = input::parts(&args.prompt, &[])? else {
+        return Err(Failure::not_started("usage", "neither a prompt nor a command is given")
+            .with_hint("stead bg \"PROMPT\", or stead bg -- COMMAND")
+            .into());
+    };
+    let config = config::load(&env::paths()?)?;
+    let cwd = match (&args.dir, &args.workspace) {
+        (Some(dir), _) => Some(absolute(dir)?),
+        (None, None) => Some(absolute(Path::new("."))?),
+        (None, Some(_)) => None,
+    };
+    let (provider_id, model_id) = split_model(args.model.as_deref());
+    let session = CreateSession {
+        title: args.name,
+        workspace_id: args.workspace,
+        cwd,
+        mode: args.mode.map(Into::into),
+        ..CreateSession::default()
+    };
+    let session: SessionRow = client
+        .json(Endpoint::SessionCreate, Target::default(), Some(&session))
+        .await
+        .map_err(Failure::from)?;
+    let content = None;
+    let request = RunRequest {
+        messages: vec![RunMessage { id: None, role: Role::User, content, parts: Some(parts) }],
+        session_id: Some(session.id.clone()),
+        model_id,
+        provider_id,
+        workspace_id: None,
+        cwd: None,
+        mode: None,
+        interactive: Some(true),
+        idempotency_key: Some(RunId::generate().to_string()),
+        keys: models::environment_keys(&config),
+    };
+    let begun = client.events(Endpoint::AgentRun, Target::default(), Some(&request), None).await;
+    if let Err(error) = begun {
+        // An empty session would be all that is left of it.
+        let target = Target::of(&session.id);
+        client.json::<(), Done>(Endpoint::SessionDelete, target, None).await.ok();
+        return Err(Failure::from(error).into());
+    }
+    if args.json.json {
+        let target = Target { parameter: "", query: "all=true" };
+        let rows: Vec<JobRow> =
+            client.json::<(), _>(Endpoint::JobList, target, None).await.map_err(Failure::from)?;
+        return Ok(print::json(&rows.into_iter().find(|row| row.id == session.id)));
+    }
+    let target = Target::of(&session.id);
+    let detail: SessionDetail =
+        client.json::<(), _>(Endpoint::SessionShow, target, None).await.map_err(Failure::from)?;
+    let id = print::words::short_id(&session.id);
+    let title = print::clean::clean_line(&detail.row.title);
+    print::out(&format!("backgrounded · {id} · {title}\n"));
+    print::err(&format!("  stead sessions show {id}   what it has done so far\n"));
+    print::err(&format!("  stead run -s {id}          answer what it waits for\n"));
+    print::err(&format!("  stead stop {id}            end its run\n"));
+    Ok(ExitCode::from(exit::OK))
 }
 
 /// Tells how the run ended, with which code, and last how to go on.

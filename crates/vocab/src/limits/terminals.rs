@@ -131,4 +131,7 @@ limits! { TERMINALS:
     HOST_SCREEN_FILE_BYTES_MAX: u64 = 4 << 20, "bytes",
         "the text of a screen as it is read back; the largest screen holds less",
         "daemon::a_screen_file_over_its_bound_is_refused";
+    HOST_READY_MS_MAX: u64 = 10_000, "ms",
+        "for a host to begin its program; one that does not is ended",
+        "cli::a_host_that_says_nothing_is_ended";
 }

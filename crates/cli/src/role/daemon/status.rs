@@ -30,6 +30,7 @@ pub(crate) async fn show(paths: &Paths, json: bool) -> anyhow::Result<ExitCode> 
         ("socket", status.socket),
         ("url", status.url),
         ("sessions", format!("{} stored, {} at work", status.sessions.total, status.sessions.live)),
+        ("jobs", format!("{} kept, {} running", status.jobs.total, status.jobs.live)),
         (
             "memory",
             format!("{} PSS, {} private", mib(status.memory.pss), mib(status.memory.private)),

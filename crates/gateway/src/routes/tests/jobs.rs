@@ -44,7 +44,7 @@ impl Stage {
 
     async fn shows(&self, job: &str, text: &str) {
         loop {
-            let screen: Screen = self.ask(Endpoint::JobScreen, job, &()).await.unwrap();
+            let screen: Screen = self.ask(Endpoint::JobScreen, job, &json!({})).await.unwrap();
             if screen.text.contains(text) {
                 return;
             }
@@ -55,7 +55,7 @@ impl Stage {
     /// Waits until a job's program has ended.
     async fn ended(&self, job: &str) -> JobRow {
         loop {
-            let row: JobRow = self.ask(Endpoint::JobShow, job, &()).await.unwrap();
+            let row: JobRow = self.ask(Endpoint::JobShow, job, &json!({})).await.unwrap();
             if row.ended_at.is_some() {
                 return row;
             }
@@ -86,22 +86,22 @@ async fn a_job_is_started_shown_typed_to_and_ended() {
     let pinned: JobRow =
         stage.ask(Endpoint::JobPin, "waiting", &PinJob { pinned: true }).await.unwrap();
     assert!(pinned.pinned);
-    let _: Done = stage.ask(Endpoint::JobDetach, "waiting", &()).await.unwrap();
+    let _: Done = stage.ask(Endpoint::JobDetach, "waiting", &json!({})).await.unwrap();
     let status: Status = stage
         .client()
         .json::<(), _>(Endpoint::DaemonStatus, Target::default(), None)
         .await
         .unwrap();
     assert_eq!((status.jobs.total, status.jobs.live), (1, 1));
-    let ended: JobRow = stage.ask(Endpoint::JobStop, "waiting", &()).await.unwrap();
+    let ended: JobRow = stage.ask(Endpoint::JobStop, "waiting", &json!({})).await.unwrap();
     assert_eq!(ended.state, JobState::Stopped);
     assert!(ended.exit.is_some() && ended.ended_at.is_some() && ended.pid.is_none());
     let refused = stage.ask::<_, Value>(Endpoint::JobSend, "waiting", &text).await.unwrap_err();
     assert_eq!(refused.code, "job_ended");
-    let again: JobRow = stage.ask(Endpoint::JobRespawn, "waiting", &()).await.unwrap();
+    let again: JobRow = stage.ask(Endpoint::JobRespawn, "waiting", &json!({})).await.unwrap();
     assert_eq!((again.state, again.exit), (JobState::Working, None));
-    let _: Done = stage.ask(Endpoint::JobRemove, "waiting", &()).await.unwrap();
-    let gone = stage.ask::<_, Value>(Endpoint::JobShow, &row.id, &()).await.unwrap_err();
+    let _: Done = stage.ask(Endpoint::JobRemove, "waiting", &json!({})).await.unwrap();
+    let gone = stage.ask::<_, Value>(Endpoint::JobShow, &row.id, &json!({})).await.unwrap_err();
     assert_eq!(gone.code, "job_not_found");
 }
 
@@ -160,7 +160,7 @@ async fn a_text_to_type_is_bounded() {
         let answer = stage.ask::<_, Value>(Endpoint::JobSend, &job.id, &text).await;
         assert_eq!(answer.err().map(|problem| problem.code).as_deref(), code);
     }
-    let _: JobRow = stage.ask(Endpoint::JobStop, &job.id, &()).await.unwrap();
+    let _: JobRow = stage.ask(Endpoint::JobStop, &job.id, &json!({})).await.unwrap();
 }
 
 #[tokio::test]
@@ -178,7 +178,7 @@ async fn what_is_wrong_with_a_wish_is_said() {
     assert_eq!(stage.rows("all").await, []);
     let one = stage.start("sleep 1000").await;
     let two = stage.start("sleep 1000").await;
-    let problem = stage.ask::<_, Value>(Endpoint::JobStop, "sleep", &()).await.unwrap_err();
+    let problem = stage.ask::<_, Value>(Endpoint::JobStop, "sleep", &json!({})).await.unwrap_err();
     assert_eq!(problem.code, "ambiguous");
     let name = "sh -c sleep 1000";
     assert_eq!(

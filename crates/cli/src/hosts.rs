@@ -1,0 +1,205 @@
+//! From a job's files to the process of its host: our own executable in another role, outside of the
+//! control group that would take it along when the daemon's service ends.
+//!
+//! Where a user manager runs, it gives the host a scope of its own. Else the host moves into a group
+//! beside the daemon's, where that can be made. Else a session of its own is what there is.
+
+use std::{
+    ffi::OsString,
+    io::{BufRead as _, BufReader},
+    os::fd::{AsFd as _, AsRawFd, OwnedFd, RawFd},
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use daemon::jobs::Launcher;
+use futures_util::future::BoxFuture;
+use pty::job::JobFiles;
+use rustix::{
+    fs::{Mode, OFlags},
+    process::Signal,
+};
+use sandbox::{
+    Environment, Host as Machine, Lifetime, Plan, Policy,
+    scope::{self, Child, Stdio},
+};
+use stdx::proc_id::ProcId;
+use tokio::io::{Interest, unix::AsyncFd};
+use vocab::{
+    ids::JobId,
+    limits::{CHILD_GRACE_MS, HOST_READY_MS_MAX},
+    outcome::{Effect, Failure},
+};
+
+mod place;
+
+use place::Place;
+
+/// What a host's environment has of ours: where its files are, and where programs are found. What its
+/// program sees is in the job's record.
+const NAMES: &[&str] = &[
+    "PATH",
+    "HOME",
+    "STEAD_HOME",
+    "STEAD_RUNTIME_DIR",
+    "STEAD_CONFIG",
+    "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_HOME",
+    "DBUS_SESSION_BUS_ADDRESS",
+];
+
+/// Starts hosts.
+pub(crate) struct Hosts {
+    environment: Vec<(OsString, OsString)>,
+    place: Place,
+}
+
+impl Hosts {
+    /// Builds the starter from the daemon's own environment.
+    pub(crate) fn new(all: &[(OsString, OsString)]) -> Self {
+        let named = all.iter().filter(|(name, _)| NAMES.iter().any(|known| name == known));
+        let environment: Vec<_> = named.cloned().collect();
+        let place = Place::find(&environment);
+        tracing::info!(?place, "where the hosts of jobs live");
+        Self { environment, place }
+    }
+}
+
+impl Launcher for Hosts {
+    fn launch(&self, files: JobFiles) -> BoxFuture<'static, Result<ProcId, Failure>> {
+        let (environment, place) = (self.environment.clone(), self.place.clone());
+        let forgets = place.clone();
+        Box::pin(async move {
+            let id = files.id().clone();
+            let starting = move || start(&environment, &place, &id);
+            let started = tokio::task::spawn_blocking(starting).await;
+            let child = started.unwrap_or_else(|_| Err(not_begun("starting it failed")))?;
+            let host = child.id().clone();
+            tokio::spawn(reap(child, forgets, files.id().clone()));
+            Ok(host)
+        })
+    }
+
+    fn end_leftovers(&self, job: &JobId) {
+        let grace = Duration::from_millis(CHILD_GRACE_MS);
+        let killed = scope::reap_leftover_jobs(&[job.to_string()], grace);
+        if !killed.is_empty() {
+            tracing::warn!(%job, killed = killed.len(), "what a host that died has left was ended");
+        }
+        self.place.forget(job);
+    }
+}
+
+fn start(
+    environment: &[(OsString, OsString)],
+    place: &Place,
+    id: &JobId,
+) -> Result<Child, Failure> {
+    match place.command(id) {
+        Ok(command) => match begin(environment, &command, id) {
+            Err(failure) if failure.code == NOT_PLACED => {
+                // The manager may be gone by now, or may refuse; a job is worth more than its place.
+                tracing::warn!(job = %id, why = failure.message, "a host has no place of its own");
+                begin(environment, &Place::Session.command(id)?, id)
+            }
+            begun => begun,
+        },
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The code of a failure to get a place, as opposed to one of the host.
+const NOT_PLACED: &str = "host_not_placed";
+
+fn begin(
+    environment: &[(OsString, OsString)],
+    command: &[OsString],
+    id: &JobId,
+) -> Result<Child, Failure> {
+    let mut built = Environment::for_jobs(&[], environment);
+    // It marks the program's processes; the host itself is none of them.
+    built.remove(vocab::ids::JOB_MARKER);
+    let root = open("/", OFlags::RDONLY | OFlags::DIRECTORY)?;
+    let Some((program, args)) = command.split_first() else { return Err(not_begun("no command")) };
+    let policy = Policy::new(program, root, built).args(args).lifetime(Lifetime::Detached);
+    let plan = Plan::realize(policy, &Machine::probe())?;
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|errno| not_begun(&errno.to_string()))?;
+    let streams = Stdio {
+        stdin: open("/dev/null", OFlags::RDONLY)?,
+        stdout: writer,
+        stderr: open("/dev/null", OFlags::WRONLY)?,
+    };
+    let child = scope::launch_detached(&plan, &streams)?;
+    drop(streams);
+    let said = first_line(reader);
+    if said.as_deref() == Ok("ready") {
+        return Ok(child);
+    }
+    child.signal(Signal::KILL);
+    let _ended = child.wait();
+    let is_direct = program.as_encoded_bytes().starts_with(b"/proc/");
+    match said {
+        Ok(line) => Err(serde_json::from_str(&line).unwrap_or_else(|_| not_begun(line.trim()))),
+        Err(Silence::Ended) if !is_direct => {
+            Err(Failure::not_started(NOT_PLACED, "the manager did not start it"))
+        }
+        Err(Silence::Ended) => Err(not_begun("it ended before it was ready")),
+        Err(Silence::Late) => {
+            let why = format!("the host of job {id} was not ready in time, and was ended");
+            Err(Failure::new("host_failed", Effect::Indeterminate, why))
+        }
+    }
+}
+
+/// Why a host said nothing.
+#[derive(Debug, PartialEq, Eq)]
+enum Silence {
+    Ended,
+    Late,
+}
+
+fn first_line(pipe: OwnedFd) -> Result<String, Silence> {
+    let (sender, said) = mpsc::sync_channel(1);
+    // A thread of its own: it ends with the pipe, which ends with the host's first line.
+    std::thread::spawn(move || {
+        let line = BufReader::new(std::fs::File::from(pipe)).lines().next();
+        sender.send(line).ok();
+    });
+    match said.recv_timeout(Duration::from_millis(HOST_READY_MS_MAX)) {
+        Ok(Some(Ok(line))) => Ok(line),
+        Ok(Some(Err(_)) | None) | Err(mpsc::RecvTimeoutError::Disconnected) => Err(Silence::Ended),
+        Err(mpsc::RecvTimeoutError::Timeout) => Err(Silence::Late),
+    }
+}
+
+fn open(path: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
+    rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|errno| not_begun(&format!("{path}: {errno}")))
+}
+
+fn not_begun(why: &str) -> Failure {
+    Failure::not_started("host_failed", format!("the job's host did not begin: {why}"))
+}
+
+/// Waits for a host that was started here, so that it does not stay a zombie.
+async fn reap(child: Child, place: Place, id: JobId) {
+    let child = Arc::new(child);
+    #[expect(deprecated, reason = "what it warns of is no owned descriptor, which this one is")]
+    let watched = AsyncFd::with_interest(Watched(Arc::clone(&child)), Interest::READABLE);
+    if let Ok(watched) = watched {
+        watched.readable().await.ok();
+    }
+    // Where it cannot be watched, whoever starts the next child looks after it.
+    let _ended = child.try_wait();
+    place.forget(&id);
+}
+
+struct Watched(Arc<Child>);
+
+impl AsRawFd for Watched {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_fd().as_raw_fd()
+    }
+}
