@@ -92,6 +92,8 @@ pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure
     if files.read_exit()?.is_some() {
         return Err(Failure::not_started("job_ended", format!("job {} has ended", files.id())));
     }
+    // Held for as long as the program lives: two programs that write one session lose what one of them said.
+    let _writer = birth::hold_session(&record, clock.now())?;
     let watched = [Signal::TERM, Signal::INT, Signal::HUP];
     let signals = signals::watch(&watched).map_err(|error| unusable(&error))?;
     let door = Door::open(files.socket()).map_err(|error| unusable(&error))?;
