@@ -85,6 +85,23 @@ pub(crate) async fn show(client: &Client, job: &str) -> Result<JobRow, Failure> 
     answer.map_err(|error| named(job, error))
 }
 
+/// Shows the job, or else the session, that a text means.
+pub(crate) async fn show_any(client: &Client, text: &str) -> Result<JobRow, Failure> {
+    let no_job = match show(client, text).await {
+        Err(failure) if failure.code == "job_not_found" => failure,
+        other => return other,
+    };
+    let session = match resolve::session(client, text).await {
+        Ok(session) => session,
+        Err(failure) if failure.code == "session_not_found" => return Err(no_job),
+        Err(failure) => return Err(failure),
+    };
+    let target = Target { parameter: "", query: "all=true" };
+    let rows = client.json::<(), Vec<JobRow>>(Endpoint::JobList, target, None).await;
+    let rows = rows.map_err(Failure::from)?;
+    rows.into_iter().find(|row| row.id == session.id).ok_or(no_job)
+}
+
 /// Says what a text could have meant.
 fn named(job: &str, error: ClientError) -> Failure {
     let ClientError::Problem(problem) = error else { return error.into() };

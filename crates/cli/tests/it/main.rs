@@ -9,6 +9,8 @@ mod home;
 #[cfg(test)]
 mod host;
 #[cfg(test)]
+mod jobs;
+#[cfg(test)]
 mod others;
 #[cfg(test)]
 mod pty;

@@ -127,6 +127,7 @@ impl Jobs {
     async fn launch(self: &Arc<Self>, id: &JobId) -> Result<(), Failure> {
         let host = self.parts.launcher.launch(self.files(id)).await?;
         self.note_host(id, &host).await;
+        self.learn(id).await;
         tokio::spawn(watch::watch(Arc::clone(self), id.clone(), host));
         self.tell(JobFact::JobStarted { job: id.clone() }).await;
         Ok(())
