@@ -158,3 +158,6 @@ fn stop(signals: &OwnedFd) -> Option<Outcome> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests;

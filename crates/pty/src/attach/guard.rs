@@ -176,3 +176,6 @@ fn read<const N: usize>(pipe: impl AsFd) -> Option<[u8; N]> {
     }
     Some(bytes)
 }
+
+#[cfg(test)]
+mod tests;

@@ -230,7 +230,9 @@ impl<'a> Session<'a> {
                     return Ok(Some(self.exit.take().map_or(Outcome::HostGone, Outcome::ended)));
                 }
                 Ok(None) => return Ok(None),
-                Err(long) => return Err(Failure::new(long.code(), long.effect(), long.to_string())),
+                Err(long) => {
+                    return Err(Failure::new(long.code(), long.effect(), long.to_string()));
+                }
             }
         }
     }

@@ -13,8 +13,8 @@ use rustix::{
     fs::{Mode, OFlags},
     io::Errno,
     termios::{
-        OptionalActions, QueueSelector, Termios, isatty, tcflush, tcgetattr, tcgetsid, tcgetwinsize,
-        tcsetattr,
+        OptionalActions, QueueSelector, Termios, isatty, tcflush, tcgetattr, tcgetsid,
+        tcgetwinsize, tcsetattr,
     },
 };
 use stdx::clock::Clock;

@@ -171,9 +171,26 @@ fn what_is_held_back_is_bounded() {
 /// Pieces that mean something, and bytes that do not.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let known: Vec<&[u8]> = vec![
-        b"\x1d", b"d", b"\x1a", b"\x1b", b"[", b"\x1b[", b"\x1b[93;5u", b"\x1b[93;5:3u", b"\x1b[100u",
-        b"\x1b[200~", b"\x1b[201~", b"\x1b[<0;1;1M", b"\x1b[M", b"\x1b]", b"\x07", b"\x1b\\", b"\x1bO",
-        b"\x1b[57442;5u", b"122;5u", b"\xff",
+        b"\x1d",
+        b"d",
+        b"\x1a",
+        b"\x1b",
+        b"[",
+        b"\x1b[",
+        b"\x1b[93;5u",
+        b"\x1b[93;5:3u",
+        b"\x1b[100u",
+        b"\x1b[200~",
+        b"\x1b[201~",
+        b"\x1b[<0;1;1M",
+        b"\x1b[M",
+        b"\x1b]",
+        b"\x07",
+        b"\x1b\\",
+        b"\x1bO",
+        b"\x1b[57442;5u",
+        b"122;5u",
+        b"\xff",
     ];
     prop_oneof![
         3 => prop::sample::select(known).prop_map(<[u8]>::to_vec),
