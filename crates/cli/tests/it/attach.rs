@@ -8,7 +8,7 @@ use crate::{
     home::{Home, write},
     host::{Host, ready, ready_of},
     pty::Terminal,
-    tmux::{Tmux, children},
+    tmux::children,
 };
 
 const LET_GO: &str = "\u{1d}d";

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod attach;
 #[cfg(test)]
+mod attached;
+#[cfg(test)]
 mod daemon;
 #[cfg(test)]
 mod demo;

@@ -1,17 +1,23 @@
 //! A person's shell inside tmux, a terminal that somebody else wrote: what it shows can be looked at, and it
 //! tells which modes programs have left on.
 
-#![expect(clippy::disallowed_methods, reason = "starts tmux, as a person would")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "starts tmux and waits for what it shows, as a person would"
+)]
 
 use std::{
     process::Command,
     time::{Duration, Instant},
 };
 
-use crate::home::Home;
+use crate::home::{Home, write};
 
 /// How long a screen is waited for before the test says what it saw instead.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the shell shows when it has nothing to do.
+pub(crate) const PROMPT: &str = "ready>";
 
 /// A shell in a window of 80 columns and 24 lines.
 pub(crate) struct Tmux {
@@ -21,21 +27,18 @@ pub(crate) struct Tmux {
 impl Tmux {
     pub(crate) fn new(home: &Home) -> Self {
         let socket = home.path("tmux.sock").to_str().unwrap().to_owned();
-        let program = home.command(&[]);
+        let (program, start) = (home.command(&[]), home.path("start.sh"));
+        write(&start, &format!("PS1='{PROMPT} '\n"));
         let tmux = Self { socket };
         let mut command = tmux.command(&["-f", "/dev/null", "new-session", "-d", "-x80", "-y24"]);
         command.env_clear().current_dir(home.work());
         for (name, value) in program.get_envs() {
             command.env(name, value.unwrap_or_default());
         }
-        command
-            .env("LC_ALL", "C.UTF-8")
-            .env("PS1", "$ ")
-            .env("ENV", "")
-            .env("STEAD", program.get_program());
+        command.env("LC_ALL", "C.UTF-8").env("ENV", &start).env("STEAD", program.get_program());
         let started = command.arg("exec sh").output().unwrap();
         assert!(started.status.success(), "{started:?}");
-        tmux.wait_for("$");
+        tmux.wait_for(PROMPT);
         tmux
     }
 
@@ -113,16 +116,22 @@ impl Tmux {
         self.tmux(&["display-message", "-p", &format])
     }
 
-    /// Waits until the modes are as they should be.
+    /// Waits until the modes are these.
     #[track_caller]
     pub(crate) fn wait_for_modes(&self, expected: &str) {
+        self.wait_until_modes(expected, |modes| modes == expected);
+    }
+
+    /// Waits until the modes are as they should be.
+    #[track_caller]
+    pub(crate) fn wait_until_modes(&self, what: &str, is_so: impl Fn(&str) -> bool) {
         let begun = Instant::now();
         loop {
             let modes = self.modes();
-            if modes == expected {
+            if is_so(&modes) {
                 return;
             }
-            assert!(begun.elapsed() < PATIENCE, "{expected}{modes}{}", self.screen());
+            assert!(begun.elapsed() < PATIENCE, "{what}\n{modes}{}", self.screen());
         }
     }
 

@@ -50,6 +50,8 @@ pub(super) struct Session<'a> {
     /// What the terminal has not taken yet, from `n_shown` on.
     shown: Vec<u8>,
     n_shown: usize,
+    /// A snapshot has come before.
+    is_drawn: bool,
     exit: Option<ExitRecord>,
 }
 
@@ -84,7 +86,18 @@ impl<'a> Session<'a> {
         link.say(Kind::Hello, &hello::to_json(&hello));
         let keys = Keys::new(options.detach.clone());
         let (role, size, shown) = (options.role, (cols, rows), Vec::new());
-        Self { terminal, signals, link, keys, role, size, shown, n_shown: 0, exit: None }
+        Self {
+            terminal,
+            signals,
+            link,
+            keys,
+            role,
+            size,
+            shown,
+            n_shown: 0,
+            is_drawn: false,
+            exit: None,
+        }
     }
 
     /// Shows the job until something ends that.
@@ -240,6 +253,10 @@ impl<'a> Session<'a> {
     fn take_frame(&mut self, frame: Frame) -> Result<Option<Outcome>, Failure> {
         match frame.kind {
             Kind::Data => (self.shown, self.n_shown) = (frame.payload, 0),
+            Kind::Resync if self.is_drawn => {
+                (self.shown, self.n_shown) = (screen::retitle(), 0);
+            }
+            Kind::Resync => self.is_drawn = true,
             Kind::Exit => self.exit = Some(hello::from_json(&frame.payload)?),
             Kind::Detached => {
                 let Detached { reason, error } = hello::from_json(&frame.payload)?;
@@ -256,7 +273,6 @@ impl<'a> Session<'a> {
             // Whoever is not the writer any more becomes it again by typing, so STATE leaves nothing to
             // do; and nothing of ours may be put between the bytes of a program. The rest is said to hosts.
             Kind::State
-            | Kind::Resync
             | Kind::Reply
             | Kind::Hello
             | Kind::Resize

@@ -29,8 +29,6 @@ use super::{
 };
 use crate::hello::Scrollback;
 
-/// Keeps the title that the terminal has; [`screen::resets`] takes it back.
-const KEEP_TITLE: &[u8] = b"\x1b[22;2t";
 /// Below everything that is shown, so that what comes next overwrites none of it.
 const BELOW: &[u8] = b"\x1b[9999;1H\r\n";
 
@@ -117,8 +115,8 @@ impl Terminal {
         guard.arm(&Modes::of(&found))?;
         // From here on the terminal is given back, also when this fails halfway.
         let entered = Entered { terminal: self, guard, found, raw };
-        entered.again()?;
-        let mut greeting = KEEP_TITLE.to_vec();
+        entered.set_raw()?;
+        let mut greeting = screen::KEEP_TITLE.to_vec();
         if scrollback != Scrollback::Replace {
             // One line end fewer than there are lines: all above the cursor scrolls away, and no more.
             let n_lines = usize::try_from(self.size().1).unwrap_or_default();
@@ -139,8 +137,14 @@ pub(super) struct Entered<'a> {
 }
 
 impl Entered<'_> {
-    /// Takes the terminal's modes again, which a shell has set meanwhile.
+    /// Takes the terminal again, which a shell has had meanwhile.
     pub(super) fn again(&self) -> Result<(), Failure> {
+        self.set_raw()?;
+        self.terminal.write(&screen::retitle()).ok();
+        Ok(())
+    }
+
+    fn set_raw(&self) -> Result<(), Failure> {
         tcsetattr(&self.terminal.input, OptionalActions::Now, &self.raw).map_err(unusable)
     }
 }
