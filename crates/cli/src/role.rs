@@ -1,9 +1,11 @@
 //! What the program is this time, chosen before anything else starts.
 
+mod attach;
 mod completions;
 pub(crate) mod daemon;
 pub(crate) mod debug;
 mod demo;
+pub(crate) mod guard;
 pub(crate) mod host;
 mod jobs;
 mod models;
@@ -22,6 +24,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Run(run) => run::run(run),
         Command::Jobs(command) => jobs::run(command),
         Command::Sessions(command) => sessions::run(command),
+        Command::Attach(attach) => attach::run(&attach),
         Command::Daemon(command) => daemon::run(&command),
         Command::Secrets(command) => secrets::run(command),
         Command::Providers(json) => models::providers(json),

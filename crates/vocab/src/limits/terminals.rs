@@ -134,4 +134,17 @@ limits! { TERMINALS:
     HOST_READY_MS_MAX: u64 = 10_000, "ms",
         "for a host to begin its program; one that does not is ended",
         "cli::a_host_that_says_nothing_is_ended";
+    // pty, the attached terminal
+    ATTACH_KEYS_BYTES_MAX: usize = 256, "bytes",
+        "a key's sequence that is still coming, or what came after the first of two detach keys; a longer one is none",
+        "pty::what_is_held_back_is_bounded";
+    ATTACH_INPUT_BYTES_MAX: usize = 1 << 20, "bytes",
+        "what was typed and the host has not taken; beyond it the terminal is not read",
+        "pty::typing_that_a_host_does_not_take_is_bounded";
+    ATTACH_FENCE_MS_MAX: u64 = 150, "ms",
+        "for the terminal's last answer, so that none is typed into the shell; those who answer do at once",
+        "pty::late_answers_are_swallowed_up_to_the_fence";
+    ATTACH_RESTORE_MS_MAX: u64 = 1_000, "ms",
+        "for a terminal that is stuck to take what restores it; its modes are set back all the same",
+        "pty::a_terminal_that_is_stuck_does_not_hold_the_end_up";
 }
