@@ -209,6 +209,12 @@ impl JobFiles {
         Ok(())
     }
 
+    /// Tells whether there is such a job.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        matches!(state_file::size(&self.record()), Ok(Some(_)))
+    }
+
     /// Makes the job's directory and writes what it is.
     ///
     /// # Errors

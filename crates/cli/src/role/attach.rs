@@ -14,11 +14,15 @@ use pty::{
     job::{ExitRecord, JobFiles},
 };
 use vocab::{
-    ids::{BadJobId, JobId},
+    ids::JobId,
     outcome::{Effect, Failure},
 };
 
-use crate::{args::Attach, env, exit, print, role::guard};
+use crate::{
+    args::Attach,
+    env, exit, print,
+    role::{guard, jobs},
+};
 
 /// Programs that nobody suspends, by the names of their commands: Ctrl-Z lets go of them. In a shell it is
 /// needed for the shell's own jobs.
@@ -27,7 +31,7 @@ const AGENTS: &[&str] = &["aider", "claude", "codex", "gemini", "opencode", "pi"
 /// Shows a job until the person lets go of it, or it ends.
 pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
     let terminal = Terminal::open(rustix::stdio::stdin(), rustix::stdio::stdout())?;
-    let files = resolve(&args.job)?;
+    let files = jobs::files_of(&args.job)?;
     let record = files.read().map_err(Failure::from)?;
     let id = files.id();
     if env::own_job().is_some_and(|job| job == id.as_str()) {
@@ -49,14 +53,6 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
         other => other?,
     };
     Ok(ExitCode::from(tell(&files, outcome)?))
-}
-
-/// Finds the job that a text means.
-fn resolve(text: &str) -> Result<JobFiles, Failure> {
-    let paths = env::paths()?;
-    let not_found = |bad: BadJobId| Failure::not_started("job_not_found", bad.to_string());
-    let id: JobId = text.parse().map_err(not_found)?;
-    Ok(JobFiles::new(&paths.home, &paths.runtime, &id))
 }
 
 /// Returns the keys that let go: those that a person has chosen, else those that the program can spare.

@@ -14,8 +14,12 @@ use api::{
     job::{JobRow, NoWishes, PinJob, RenameJob, SendText},
     routes::Endpoint,
 };
+use pty::job::JobFiles;
 use serde::{Serialize, de::DeserializeOwned};
-use vocab::outcome::Failure;
+use vocab::{
+    ids::{BadJobId, JobId},
+    outcome::Failure,
+};
 
 use crate::{
     args::{Jobs, Which},
@@ -59,6 +63,27 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
             }
             Jobs::Wait(wait) => wait::run(&client, &wait).await,
         }
+    })
+}
+
+/// Finds the files of the job that a text means. A whole id needs no daemon to be understood, since
+/// looking at a job should not wait for one.
+pub(crate) fn files_of(text: &str) -> anyhow::Result<JobFiles> {
+    let paths = env::paths()?;
+    let files = |id: &JobId| JobFiles::new(&paths.home, &paths.runtime, id);
+    if let Ok(id) = text.parse::<JobId>()
+        && files(&id).exists()
+    {
+        return Ok(files(&id));
+    }
+    super::block_on(async {
+        let client = client::connect(&paths).await?;
+        let row = show(&client, text).await?;
+        let id: JobId = row
+            .id
+            .parse()
+            .map_err(|bad: BadJobId| Failure::not_started("answer_malformed", bad.to_string()))?;
+        Ok(files(&id))
     })
 }
 
