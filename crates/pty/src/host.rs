@@ -14,6 +14,7 @@ mod door;
 mod ending;
 mod output;
 mod queue;
+mod record;
 mod terminal;
 mod typed;
 
@@ -32,7 +33,10 @@ use vocab::{
 };
 
 use self::{client::Flow, crowd::Crowd, door::Door, ending::End, output::Paper, terminal::Pty};
-use crate::job::{ExitRecord, JobFiles};
+use crate::{
+    job::{ExitRecord, JobFiles},
+    record::{Recorder, Told},
+};
 
 /// What a terminal is until somebody has looked at it.
 const SIZE_UNSEEN: (u16, u16) = (120, 30);
@@ -112,7 +116,8 @@ pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure
             return Err(exit.failure.unwrap_or_else(|| Failure::not_started("failed", "")));
         }
     };
-    let (mirror, paper) = (Mirror::new(size), Paper::default());
+    let recorder = Recorder::new(files, &clock, record.record, None);
+    let (mirror, paper) = (Mirror::new(size), Paper::new(recorder));
     let (crowd, input) = (Crowd::default(), VecDeque::new());
     let files = files.clone();
     let mut host = Host {
@@ -220,6 +225,7 @@ impl Host {
             self.size_told = size;
             // A terminal that cannot be told is one whose program has ended.
             self.pty.resize(size).ok();
+            self.record(Told::Size(size));
         }
         self.flush_input();
         self.write_paper_when_due();

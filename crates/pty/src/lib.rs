@@ -11,3 +11,6 @@ pub mod frame;
 pub mod hello;
 pub mod host;
 pub mod job;
+pub mod record;
+pub mod replay;
+mod text;

@@ -43,6 +43,7 @@ fn job(home: &Home, script: &str) -> JobFiles {
         created_at: 0,
         daemon_socket: None,
         stead_version: "0".into(),
+        record: true,
     };
     files.create(&record).unwrap();
     files

@@ -136,6 +136,8 @@ impl Host {
         }
         self.program.end.is_drained = true;
         self.write_paper();
+        // A recording that cannot be written holds nothing up.
+        self.paper.recorder.finish(&self.mirror, &exit);
         match self.files.write_exit(&exit) {
             Ok(()) => Some(exit),
             // Somebody removed the job with its directory: nobody is left who would read it.

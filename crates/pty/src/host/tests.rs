@@ -20,6 +20,7 @@ use crate::{
 mod bad_luck;
 mod limits;
 mod looking;
+mod recording;
 mod typing;
 
 /// Longer than anything here takes; a test that waits so long says what it has seen.
@@ -63,6 +64,7 @@ impl Job {
             created_at: 0,
             daemon_socket: None,
             stead_version: "0".into(),
+            record: true,
         };
         change(&mut record);
         files.create(&record).unwrap();
