@@ -5,6 +5,7 @@ pub(crate) mod daemon;
 pub(crate) mod debug;
 mod demo;
 pub(crate) mod host;
+mod logs;
 mod models;
 mod run;
 mod secrets;
@@ -20,6 +21,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Demo(demo) => demo::run(&demo),
         Command::Run(run) => run::run(run),
         Command::Sessions(command) => sessions::run(command),
+        Command::Logs(logs) => logs::run(&logs),
         Command::Daemon(command) => daemon::run(&command),
         Command::Secrets(command) => secrets::run(command),
         Command::Providers(json) => models::providers(json),

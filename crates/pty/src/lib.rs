@@ -7,6 +7,8 @@
 //! Not here: which jobs there are and what state they are in (the daemon's), what a screen means, and
 //! any asynchronous runtime.
 
+pub mod ask;
+pub mod follow;
 pub mod frame;
 pub mod hello;
 pub mod host;

@@ -19,7 +19,7 @@ use vocab::outcome::{Effect, Failure};
 use crate::record::{Event, Player, Reader, RecordingError, What};
 
 /// Lays the terminal's title aside; the resets take it back.
-const KEEP_TITLE: &[u8] = b"\x1b[22;2t";
+pub(crate) const KEEP_TITLE: &[u8] = b"\x1b[22;2t";
 
 /// How it is played.
 #[derive(Debug, Clone, Copy)]

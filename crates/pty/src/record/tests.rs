@@ -1,5 +1,7 @@
 //! Recordings written and read back, and what is made of them.
 
+#![expect(clippy::disallowed_methods, reason = "a test damages the files that it made")]
+
 use std::time::Duration;
 
 use screen::{Mirror, Size};

@@ -132,7 +132,10 @@ limits! { TERMINALS:
     RECORD_RETRY_MS: u64 = 10_000, "ms",
         "after a write that failed, before a busy program's output is recorded again",
         "pty::a_disk_that_is_full_stops_a_recording_for_a_while";
-    // pty: upgrades
+    // pty: upgrades, and who asks a host
+    HOST_ANSWER_MS_MAX: u64 = 5_000, "ms",
+        "for a host to answer an operation; one that does not is stopped or stuck",
+        "pty::a_host_that_does_not_answer_is_not_waited_for";
     HOST_PROBE_MS_MAX: u64 = 2_000, "ms",
         "for another build to say that it can go on; what the program writes waits meanwhile",
         "cli::a_program_that_is_no_host_is_not_become";
