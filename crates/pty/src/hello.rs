@@ -3,6 +3,8 @@
 //!
 //! Not here: what a host does with it.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use vocab::outcome::Failure;
 
@@ -10,7 +12,8 @@ use vocab::outcome::Failure;
 pub const PROTOCOL: u32 = 1;
 
 /// What this program understands beyond the protocol's first version.
-pub const FEATURES: &[&str] = &["flush", "focus", "record", "resync", "roles", "send", STATES];
+pub const FEATURES: &[&str] =
+    &["flush", "focus", "record", "resync", "roles", "send", STATES, "upgrade"];
 
 /// The feature of a `control` client that wants to be told every change of STATE.
 pub const STATES: &str = "states";
@@ -122,6 +125,11 @@ pub enum Control {
     Terminate,
     /// Writes what is recorded so far, for whoever wants to read it now.
     Flush,
+    /// Goes on as another build of the program; neither the job nor its clients notice.
+    Upgrade {
+        /// The program's file.
+        path: PathBuf,
+    },
     /// Types a text.
     Send {
         /// The text, line ends as a keyboard makes them (`\r`).

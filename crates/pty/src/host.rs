@@ -12,13 +12,15 @@ mod control;
 mod crowd;
 mod door;
 mod ending;
+mod handed;
 mod output;
 mod queue;
 mod record;
 mod terminal;
 mod typed;
+mod upgrade;
 
-use std::{collections::VecDeque, io, time::Duration};
+use std::{collections::VecDeque, io, os::fd::OwnedFd, time::Duration};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -31,6 +33,8 @@ use vocab::{
     limits::HOST_INPUT_BYTES_MAX,
     outcome::{Effect, Failure},
 };
+
+pub use upgrade::{CAN_RESUME, RESUME, can_resume, resume};
 
 use self::{client::Flow, crowd::Crowd, door::Door, ending::End, output::Paper, terminal::Pty};
 use crate::{
@@ -54,7 +58,7 @@ struct Host {
     program: Program,
     crowd: Crowd,
     door: Door,
-    signals: std::os::fd::OwnedFd,
+    signals: OwnedFd,
     /// What was typed and is not read by the program yet.
     input: VecDeque<u8>,
     /// The size that the program was told last.
@@ -90,15 +94,14 @@ pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure
     files.check_socket()?;
     let lock =
         Lock::try_acquire(&files.dir().join("host.lock")).map_err(|error| unusable(&error))?;
-    let Some(_lock) = lock else {
+    let Some(lock) = lock else {
         return Err(Failure::not_started("locked", format!("job {} has a host", files.id())));
     };
     if files.read_exit()?.is_some() {
         return Err(Failure::not_started("job_ended", format!("job {} has ended", files.id())));
     }
-    let watched = [Signal::TERM, Signal::INT, Signal::HUP];
-    let signals = signals::watch(&watched).map_err(|error| unusable(&error))?;
-    let door = Door::open(files.socket()).map_err(|error| unusable(&error))?;
+    let signals = watch().map_err(|error| unusable(&error))?;
+    let door = Door::open(files.socket(), lock).map_err(|error| unusable(&error))?;
     let size = Size::clamped(SIZE_UNSEEN.0, SIZE_UNSEEN.1);
     let born = Pty::open(size).map_err(|error| unusable(&error)).and_then(|pty| {
         let (child, scope) = birth::start(files, &record, &pty)?;
@@ -120,7 +123,7 @@ pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure
     let (mirror, paper) = (Mirror::new(size), Paper::new(recorder));
     let (crowd, input) = (Crowd::default(), VecDeque::new());
     let files = files.clone();
-    let mut host = Host {
+    let host = Host {
         files,
         clock,
         pty,
@@ -134,11 +137,12 @@ pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure
         paper,
     };
     ready();
-    let exit = host.serve().map_err(|error| {
-        Failure::new("host_failed", Effect::Indeterminate, format!("the host cannot wait: {error}"))
-    });
-    host.door.close();
-    exit
+    host.serve_to_the_end()
+}
+
+/// Returns what tells the signals that a host hears.
+fn watch() -> io::Result<OwnedFd> {
+    signals::watch(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::USR1])
 }
 
 fn unusable(error: &io::Error) -> Failure {
@@ -146,6 +150,16 @@ fn unusable(error: &io::Error) -> Failure {
 }
 
 impl Host {
+    /// Serves, and closes the door behind it.
+    fn serve_to_the_end(mut self) -> Result<ExitRecord, Failure> {
+        let exit = self.serve().map_err(|error| {
+            let text = format!("the host cannot wait: {error}");
+            Failure::new("host_failed", Effect::Indeterminate, text)
+        });
+        self.door.close();
+        exit
+    }
+
     /// Serves until the program has ended and that is written down.
     fn serve(&mut self) -> io::Result<ExitRecord> {
         loop {
@@ -209,11 +223,11 @@ impl Host {
             }
             Source::Output => {}
             Source::Door => self.welcome(),
-            Source::Signals => {
-                if signals::taken(&self.signals).is_ok_and(|signal| signal.is_some()) {
-                    self.terminate();
-                }
-            }
+            Source::Signals => match signals::taken(&self.signals).ok().flatten() {
+                Some(signal) if signal == Signal::USR1.as_raw() => self.open_door_again(),
+                Some(_) => self.terminate(),
+                None => {}
+            },
             Source::Client(id) => self.hear(id, flags),
         }
     }

@@ -17,7 +17,7 @@ pub use player::{recover, text};
 pub use reader::{Reader, RecordingError};
 
 pub(crate) use format::Told;
-pub(crate) use player::Player;
+pub(crate) use player::{Player, last};
 pub(crate) use writer::{Began, Recorder};
 
 use crate::job::ExitRecord;

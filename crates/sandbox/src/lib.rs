@@ -18,6 +18,7 @@ pub mod policy;
 pub mod probe;
 mod proc_fs;
 mod registry;
+pub mod replace;
 pub mod report;
 pub mod scope;
 pub mod signals;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 
+use super::Json;
+
 /// `stead logs`
 #[derive(Debug, ClapArgs)]
 #[command(after_help = EXAMPLES)]
@@ -29,9 +31,8 @@ pub(crate) struct Logs {
     /// Where to, a new file; standard output when absent
     #[arg(short, long, value_name = "FILE", requires = "export", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 const EXAMPLES: &str = "Examples:

@@ -31,17 +31,25 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
 fn serve(words: &[OsString]) -> Result<(), Failure> {
     let usage = || Failure::not_started("usage", format!("stead {WORD} ID [{DETACH}]"));
     let (id, flags) = words.split_first().ok_or_else(usage)?;
+    if id == host::CAN_RESUME && flags.is_empty() {
+        print::out(&host::can_resume());
+        return Ok(());
+    }
     let id: JobId = id.to_str().and_then(|id| id.parse().ok()).ok_or_else(usage)?;
-    let detaches = match flags {
-        [] => false,
-        [flag] if flag == DETACH => true,
-        _ => return Err(usage()),
-    };
     let paths = env::paths()?;
     let files = JobFiles::new(&paths.home, &paths.runtime, &id);
-    if detaches {
-        // Who leads a session already is as detached as can be.
-        rustix::process::setsid().ok();
+    match flags {
+        [] => {}
+        [flag] if flag == DETACH => {
+            // Who leads a session already is as detached as can be.
+            rustix::process::setsid().ok();
+        }
+        // Detached and without a starter already: the build before was this process.
+        [flag, given @ ..] if flag == host::RESUME => {
+            host::resume(&files, given)?;
+            return Ok(());
+        }
+        _ => return Err(usage()),
     }
     // A host lives long, and must not keep anybody from unmounting where it was started.
     rustix::process::chdir("/").ok();

@@ -51,7 +51,7 @@ pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
         return export(&files, format, logs.output.as_deref());
     }
     let (text, live) = screen(&files)?;
-    if logs.json {
+    if logs.json.json {
         return Ok(print::json(&Shown { id: files.id().as_str(), live, text: &text }));
     }
     let is_terminal = Look::of_process().out.terminal;

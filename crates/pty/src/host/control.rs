@@ -12,14 +12,14 @@ use crate::{
 impl Host {
     /// Does what was asked and answers.
     pub(super) fn control(&mut self, id: u64, payload: &[u8]) {
-        let done = hello::from_json::<Control>(payload).and_then(|asked| self.operate(asked));
+        let done = hello::from_json::<Control>(payload).and_then(|asked| self.operate(id, asked));
         let reply = done.unwrap_or_else(|error| Reply::Failed { error });
         if let Some(client) = self.crowd.find(id) {
             client.reply(&reply);
         }
     }
 
-    fn operate(&mut self, asked: Control) -> Result<Reply, Failure> {
+    fn operate(&mut self, id: u64, asked: Control) -> Result<Reply, Failure> {
         match asked {
             Control::Snapshot => Ok(Reply::Snapshot { text: text::of(&self.mirror) }),
             Control::Status => Ok(Reply::Status(Box::new(self.status()))),
@@ -34,6 +34,8 @@ impl Host {
                 Ok(Reply::Done { ok: true })
             }
             Control::Send { text } => self.send(&text),
+            // Whoever goes on answers.
+            Control::Upgrade { path } => Err(self.upgrade(id, &path)),
             Control::Flush => {
                 self.paper.recorder.flush();
                 Ok(Reply::Done { ok: true })

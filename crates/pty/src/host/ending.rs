@@ -55,6 +55,10 @@ impl End {
         self.seen.is_none()
     }
 
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
     pub(super) fn is_drained(&self) -> bool {
         self.is_drained
     }

@@ -11,7 +11,6 @@ impl Host {
 
     /// Records that something happened which is worth finding again, and writes it down at once: it may be
     /// long until the program shows something more.
-    #[expect(dead_code, reason = "whoever decides what state a job is in calls it")]
     pub(super) fn mark(&mut self, label: &str) {
         self.record(Told::Marker(label));
         self.paper.recorder.flush();

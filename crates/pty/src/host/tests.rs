@@ -22,6 +22,7 @@ mod limits;
 mod looking;
 mod recording;
 mod typing;
+mod upgrade;
 
 /// Longer than anything here takes; a test that waits so long says what it has seen.
 const PATIENCE: Duration = Duration::from_secs(60);

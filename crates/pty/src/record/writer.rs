@@ -34,7 +34,7 @@ use crate::job::{ExitRecord, JobFiles};
 const KEYFRAME_WORTH_BYTES: u64 = 16 << 10;
 
 /// Where times are counted from. A host that goes on as another build hands it over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Began {
     /// The time of day, in milliseconds since the Unix epoch.
     wall: i64,
@@ -130,6 +130,11 @@ impl Recorder {
             n_unwritten: 0,
             began: began.unwrap_or(usual),
         }
+    }
+
+    /// Says that the terminal has shown something before.
+    pub(crate) fn is_not_fresh(&mut self) {
+        self.is_fresh = false;
     }
 
     /// Records an event. `mirror` is the terminal before it.

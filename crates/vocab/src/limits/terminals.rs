@@ -139,7 +139,7 @@ limits! { TERMINALS:
     HOST_PROBE_MS_MAX: u64 = 2_000, "ms",
         "for another build to say that it can go on; what the program writes waits meanwhile",
         "cli::a_program_that_is_no_host_is_not_become";
-    HOST_STATE_BYTES_MAX: u64 = 64 << 20, "bytes",
+    HOST_STATE_BYTES_MAX: usize = 64 << 20, "bytes",
         "what a host hands to the next build: the screen, its scrollback and what clients have not read",
         "pty::a_state_beyond_its_limit_is_not_handed_over";
 }
