@@ -18,6 +18,9 @@ use vocab::ids::JobId;
 
 use crate::home::Home;
 
+mod logs;
+mod upgrade;
+
 /// A host that was started, and its readiness pipe.
 struct Host {
     child: Child,
