@@ -1,7 +1,5 @@
 //! What a job has shown, as a person and a script get it.
 
-#![expect(clippy::disallowed_methods, reason = "a test reads the files that were exported")]
-
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
