@@ -1,5 +1,7 @@
 //! The command line as it was typed.
 
+mod logs;
+
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{
@@ -14,6 +16,7 @@ use crate::{exit, print};
 mod jobs;
 
 pub(crate) use jobs::{Bg, Jobs, Ls, Until, Wait, Which};
+pub(crate) use logs::{Export, Logs};
 
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]
@@ -43,6 +46,8 @@ pub(crate) enum Command {
     /// Lists, shows and deletes sessions
     #[command(subcommand)]
     Sessions(Sessions),
+    /// Prints, follows, replays or exports what a job has shown
+    Logs(Logs),
     /// Runs, starts, watches and stops the daemon
     #[command(subcommand)]
     Daemon(Daemon),

@@ -8,6 +8,7 @@ mod demo;
 pub(crate) mod guard;
 pub(crate) mod host;
 mod jobs;
+mod logs;
 mod models;
 mod run;
 mod secrets;
@@ -25,6 +26,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Jobs(command) => jobs::run(command),
         Command::Sessions(command) => sessions::run(command),
         Command::Attach(attach) => attach::run(&attach),
+        Command::Logs(logs) => logs::run(&logs),
         Command::Daemon(command) => daemon::run(&command),
         Command::Secrets(command) => secrets::run(command),
         Command::Providers(json) => models::providers(json),

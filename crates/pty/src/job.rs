@@ -59,6 +59,14 @@ pub struct JobRecord {
     pub daemon_socket: Option<PathBuf>,
     /// The version that wrote this.
     pub stead_version: String,
+    /// Tells whether what it shows is recorded.
+    #[serde(default = "is_recorded")]
+    pub record: bool,
+}
+
+/// What a record that does not say means.
+fn is_recorded() -> bool {
+    true
 }
 
 impl std::fmt::Debug for JobRecord {
@@ -182,6 +190,12 @@ impl JobFiles {
     #[must_use]
     pub fn screen(&self) -> PathBuf {
         self.dir.join("screen.txt")
+    }
+
+    /// Returns the directory of what was recorded.
+    #[must_use]
+    pub fn recording(&self) -> PathBuf {
+        self.dir.join("recording")
     }
 
     /// Returns the file that the daemon keeps the state in.

@@ -8,7 +8,12 @@
 //! any asynchronous runtime.
 
 pub mod attach;
+pub mod ask;
+pub mod follow;
 pub mod frame;
 pub mod hello;
 pub mod host;
 pub mod job;
+pub mod record;
+pub mod replay;
+mod text;

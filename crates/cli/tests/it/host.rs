@@ -18,6 +18,9 @@ use vocab::ids::JobId;
 
 use crate::home::Home;
 
+mod logs;
+mod upgrade;
+
 /// A host that was started, and its readiness pipe.
 pub(crate) struct Host {
     pub(crate) child: Child,
@@ -48,6 +51,7 @@ fn job_of(home: &Home, command: &[&str]) -> JobFiles {
         created_at: 0,
         daemon_socket: None,
         stead_version: "0".into(),
+        record: true,
     };
     files.create(&record).unwrap();
     files

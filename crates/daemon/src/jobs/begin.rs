@@ -41,6 +41,8 @@ pub struct Dispatch {
     pub session_file: Option<PathBuf>,
     /// What has asked for it; `dispatch` when absent.
     pub origin: Option<String>,
+    /// Whether what it shows is kept.
+    pub record: bool,
 }
 
 impl std::fmt::Debug for Dispatch {
@@ -201,6 +203,7 @@ impl Jobs {
             token: token()?,
             session_file,
             origin: wish.origin.unwrap_or_else(|| "dispatch".to_owned()),
+            record: wish.record,
             agent: caller.is_agent(),
             created_at: self.now(),
             daemon_socket: Some(self.parts.socket.clone()),
