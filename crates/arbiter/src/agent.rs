@@ -69,8 +69,8 @@ fn of_words(words: &[&str], depth: usize) -> Option<&'static Agent> {
     }
     match base {
         "env" => of_words(after_settings(rest), depth),
-        "nice" | "nohup" | "setsid" | "stdbuf" | "time" | "command" | "exec" | "ionice" | "chrt"
-        | "systemd-inhibit" | "caffeinate" => of_words(after_flags(rest), depth),
+        "nice" | "nohup" | "setsid" | "stdbuf" | "time" | "command" | "exec" | "ionice"
+        | "chrt" | "systemd-inhibit" | "caffeinate" => of_words(after_flags(rest), depth),
         "timeout" => of_words(after_flags(rest).get(1..)?, depth),
         "npx" | "bunx" | "pnpx" | "uvx" => of_package(after_flags(rest)),
         "npm" | "pnpm" | "yarn" | "bun" | "pipx" | "uv" if is_runner(rest) => {
@@ -108,8 +108,10 @@ fn after_flags<'a>(words: &'a [&'a str]) -> &'a [&'a str] {
         if !word.starts_with('-') || *word == "-" {
             break;
         }
-        let takes_value =
-            matches!(*word, "-n" | "-p" | "-c" | "-r" | "-k" | "-s" | "--package" | "--require" | "--import");
+        let takes_value = matches!(
+            *word,
+            "-n" | "-p" | "-c" | "-r" | "-k" | "-s" | "--package" | "--require" | "--import"
+        );
         rest = if takes_value { after.get(1..).unwrap_or_default() } else { after };
         if *word == "--" {
             break;
@@ -165,7 +167,8 @@ fn of_line(rest: &[&str], depth: usize) -> Option<&'static Agent> {
     if line.contains([';', '|', '&', '\n', '`', '(', '<', '>']) {
         return None;
     }
-    let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(['\'', '"'])).collect();
+    let words: Vec<&str> =
+        line.split_whitespace().map(|word| word.trim_matches(['\'', '"'])).collect();
     of_words(after_settings(&words), depth)
 }
 

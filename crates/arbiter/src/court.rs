@@ -119,11 +119,11 @@ impl Arbiter {
     pub fn judge(&mut self, now: Moment) -> bool {
         let before = Some(self.judgement.state);
         let judgement = judge::judge(case(&self.evidence, self.agent.is_some(), before, now));
-        let told = |it: &Judgement| (it.state, it.waiting_for.clone());
-        if told(&judgement) != told(&self.judgement) {
+        if judgement.state != self.judgement.state {
             self.since = now;
         }
-        let shown = |it: &Judgement| (told(it), it.status.clone(), it.source);
+        let shown =
+            |it: &Judgement| (it.state, it.waiting_for.clone(), it.status.clone(), it.source);
         let has_changed = shown(&judgement) != shown(&self.judgement);
         self.judgement = judgement;
         has_changed

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use vocab::limits::{ARBITER_DISTURBED_MS, ARBITER_RESTART_MS, ARBITER_SOURCES_MAX};
 
 use crate::fact::{
-    Announcement, Claim, Ending, Fact, Key, Look, Mark, Moment, Progress, Report, Seen, What, quotable,
+    Announcement, Claim, Ending, Fact, Key, Look, Mark, Moment, Progress, Report, Seen, What,
+    quotable,
 };
 
 /// Everything that is known of a job.
@@ -111,7 +112,10 @@ impl Evidence {
                 });
             }
             What::Progress(progress) => self.progress(at, progress),
-            What::Notified(_) => self.signals.notified = seen.map(|it| Said::once(it, at)).or(self.signals.notified.take()),
+            What::Notified(_) => {
+                self.signals.notified =
+                    seen.map(|it| Said::once(it, at)).or(self.signals.notified.take())
+            }
             What::Marked(mark) => {
                 let (claim, word) = match mark {
                     Mark::Prompt => (Claim::Idle, "prompt"),

@@ -132,5 +132,10 @@ fn of_said(what: &str, said: &Said, now: Moment) -> Heard {
         says.push_str(": ");
         says.push_str(message);
     }
-    Heard { what: what.to_owned(), says, ago_ms: now.since(said.seen), for_ms: now.since(said.began) }
+    Heard {
+        what: what.to_owned(),
+        says,
+        ago_ms: now.since(said.seen),
+        for_ms: now.since(said.began),
+    }
 }

@@ -191,8 +191,11 @@ pub enum Key {
 
 /// Returns a text as verdicts may quote it: one line, no control characters, bounded.
 pub(crate) fn quotable(text: &str) -> String {
-    let mut line: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !is_hidden(*c)).collect();
+    let mut line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .filter(|c| !is_hidden(*c))
+        .collect();
     line.truncate(line.floor_char_boundary(ARBITER_TEXT_BYTES_MAX));
     line.trim().to_owned()
 }

@@ -140,7 +140,9 @@ pub(crate) fn judge(case: Case<'_>) -> Judgement {
         judgement.due = None;
     }
     match decided {
-        Some(_) if is_settled => weighed.insert(0, base.weighed(Outcome::Overruled, "it is out of date")),
+        Some(_) if is_settled => {
+            weighed.insert(0, base.weighed(Outcome::Overruled, "it is out of date"))
+        }
         None if is_settled => {
             weighed.insert(0, base.weighed(Outcome::Decides, ""));
             decided = Some(*base);
@@ -164,7 +166,8 @@ fn decide(judgement: &mut Judgement, opinion: Opinion<'_>, all: &[Opinion<'_>]) 
         Claim::Blocked => {
             judgement.state = State::Blocked;
             let mut same = all.iter().filter(|other| other.said.claim == Claim::Blocked);
-            let message = said.message.clone().or_else(|| same.find_map(|other| other.said.message.clone()));
+            let message =
+                said.message.clone().or_else(|| same.find_map(|other| other.said.message.clone()));
             judgement.waiting_for = Some(message.unwrap_or_else(|| "an answer".to_owned()));
         }
         Claim::Idle => {
@@ -199,7 +202,8 @@ fn ended(ending: Ending) -> Judgement {
 /// Returns what is said, the strongest first, and notes what is not heard at all.
 fn opinions<'a>(case: Case<'a>, weighed: &mut Vec<Weighed>) -> Vec<Opinion<'a>> {
     let Evidence { announced, reports, signals, screen, .. } = case.evidence;
-    let opinion = |kind: Kind, said: &'a Option<Said>| said.as_ref().map(|said| Opinion { kind, said });
+    let opinion =
+        |kind: Kind, said: &'a Option<Said>| said.as_ref().map(|said| Opinion { kind, said });
     let announced = opinion(Kind::Announcement, announced);
     let report = reports.last().map(|report| Opinion { kind: Kind::Report, said: &report.said });
     let mut all: Vec<Opinion<'a>> = Vec::new();
@@ -208,9 +212,13 @@ fn opinions<'a>(case: Case<'a>, weighed: &mut Vec<Weighed>) -> Vec<Opinion<'a>> 
             // A hook may tell the end of something else: the program itself says that it goes on.
             let goes_on = announced.said.claim != Claim::Idle && report.said.claim == Claim::Idle;
             let is_later = announced.said.seen >= report.said.seen;
-            let (first, second) = if goes_on || is_later { (announced, report) } else { (report, announced) };
+            let (first, second) =
+                if goes_on || is_later { (announced, report) } else { (report, announced) };
             all.push(first);
-            weighed.push(second.weighed(Outcome::Overruled, "what the program says, or what was said later, counts"));
+            weighed.push(second.weighed(
+                Outcome::Overruled,
+                "what the program says, or what was said later, counts",
+            ));
         }
         (one, other) => all.extend(one.or(other)),
     }
@@ -238,22 +246,35 @@ fn opinions<'a>(case: Case<'a>, weighed: &mut Vec<Weighed>) -> Vec<Opinion<'a>> 
 
 /// Tells when an opinion holds that nothing stronger speaks against; none if it does already.
 fn settles(case: Case<'_>, base: Opinion<'_>, weaker: &[Opinion<'_>]) -> Option<Moment> {
-    if base.said.claim != Claim::Idle || base.kind.is_outright() || case.before == Some(State::Done) {
+    if base.said.claim != Claim::Idle || base.kind.is_outright() || case.before == Some(State::Done)
+    {
         return None;
     }
-    let agrees = |other: &Opinion<'_>| other.said.claim == Claim::Idle && base.said.began <= other.said.seen;
+    let agrees =
+        |other: &Opinion<'_>| other.said.claim == Claim::Idle && base.said.began <= other.said.seen;
     let due = base.said.began.plus(ARBITER_HOLD_MS);
     (!weaker.iter().any(agrees) && case.now < due).then_some(due)
 }
 
-fn challenge(case: Case<'_>, base: Opinion<'_>, weak: Opinion<'_>, weaker: &[Opinion<'_>]) -> Challenge {
+fn challenge(
+    case: Case<'_>,
+    base: Opinion<'_>,
+    weak: Opinion<'_>,
+    weaker: &[Opinion<'_>],
+) -> Challenge {
     let (strong, said) = (base.said, weak.said);
     if strong.claim == said.claim {
         return Challenge::Agrees;
     }
     let is_dialog = weak.kind == Kind::Screen && said.claim == Claim::Blocked;
     let is_newer = strong.seen < said.began;
-    if is_dialog && (strong.claim == Claim::Working || !base.kind.is_outright() || is_newer) {
+    let counts = match strong.claim {
+        // One that was on the screen before is perhaps answered, and the screen not looked at yet.
+        Claim::Working => strong.began <= said.seen,
+        Claim::Idle => is_newer || !base.kind.is_outright(),
+        Claim::Blocked => false,
+    };
+    if is_dialog && counts {
         return Challenge::Wins("a dialog waits on the screen");
     }
     if base.kind == Kind::Announcement {
@@ -263,7 +284,8 @@ fn challenge(case: Case<'_>, base: Opinion<'_>, weak: Opinion<'_>, weaker: &[Opi
         return Challenge::Loses("it is older");
     }
     let life = &case.evidence.life;
-    let is_acted_on = |acted: Option<Moment>| acted.is_some_and(|at| strong.seen < at && at <= said.seen);
+    let is_acted_on =
+        |acted: Option<Moment>| acted.is_some_and(|at| strong.seen < at && at <= said.seen);
     let acted = match (strong.claim, said.claim) {
         (Claim::Idle, Claim::Working) => life.entered,
         (Claim::Blocked, Claim::Working) => life.typed,
@@ -272,7 +294,10 @@ fn challenge(case: Case<'_>, base: Opinion<'_>, weak: Opinion<'_>, weaker: &[Opi
     if is_acted_on(acted) {
         return Challenge::Wins("somebody typed, and it is seen since");
     }
-    if said.claim == Claim::Idle && is_newer && (weak.kind.is_outright() || is_seen_twice(strong, weaker)) {
+    if said.claim == Claim::Idle
+        && is_newer
+        && (weak.kind.is_outright() || is_seen_twice(strong, weaker))
+    {
         return Challenge::Wins("its end is told, or seen twice");
     }
     let since = said.began.max(strong.seen);
@@ -283,16 +308,22 @@ fn challenge(case: Case<'_>, base: Opinion<'_>, weak: Opinion<'_>, weaker: &[Opi
 /// Tells whether title and screen both show a prompt, since after what they take back.
 fn is_seen_twice(strong: &Said, weaker: &[Opinion<'_>]) -> bool {
     let shows = |kind: Kind| {
-        let is_idle = |it: &Opinion<'_>| it.said.claim == Claim::Idle && strong.seen < it.said.began;
+        let is_idle =
+            |it: &Opinion<'_>| it.said.claim == Claim::Idle && strong.seen < it.said.began;
         weaker.iter().any(|it| it.kind == kind && is_idle(it))
     };
     shows(Kind::Title) && shows(Kind::Screen)
 }
 
 /// Says of a program that works, and of which nothing is heard, that it is quiet.
-fn fall_silent(case: Case<'_>, mut judgement: Judgement, decided: Option<Opinion<'_>>) -> Judgement {
+fn fall_silent(
+    case: Case<'_>,
+    mut judgement: Judgement,
+    decided: Option<Opinion<'_>>,
+) -> Judgement {
     let life = &case.evidence.life;
-    let is_outright = decided.is_some_and(|by| matches!(by.kind, Kind::Report | Kind::Announcement));
+    let is_outright =
+        decided.is_some_and(|by| matches!(by.kind, Kind::Report | Kind::Announcement));
     if judgement.state != State::Working || life.is_in_front == Some(false) {
         return judgement;
     }

@@ -21,3 +21,6 @@ pub use court::Arbiter;
 pub use evidence::Evidence;
 pub use explain::{Explanation, Heard, Outcome, Weighed};
 pub use verdict::{Confidence, Source, State, Verdict};
+
+#[cfg(test)]
+mod recordings;

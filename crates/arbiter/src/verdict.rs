@@ -76,7 +76,7 @@ pub struct Verdict {
     pub waiting_for: Option<String>,
     /// Where that is known from.
     pub source: Source,
-    /// Since when it is in that state, waiting for that.
+    /// Since when it is in that state.
     pub since: Moment,
     /// How much that is worth.
     pub confidence: Confidence,

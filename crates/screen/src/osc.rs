@@ -83,7 +83,7 @@ impl Terminal {
                     self.tell_status();
                 }
             }
-            ("7501", [report]) if self.labels.statuses.take(report) => self.tell_status(),
+            ("7501", [_, ..]) if self.labels.statuses.take(&rest.join(";")) => self.tell_status(),
             _ => (),
         }
     }

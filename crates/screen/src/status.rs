@@ -7,6 +7,9 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use vocab::limits::{SCREEN_STATUS_BYTES_MAX, SCREEN_STATUSES_MAX};
 
+/// The longest key that a report may have, as the protocol says.
+const KEY_BYTES_MAX: usize = 16;
+
 /// What a program says it is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProgramState {
@@ -58,19 +61,21 @@ enum Report {
 impl Statuses {
     /// Takes a report, and tells whether it changed something.
     pub(crate) fn take(&mut self, text: &str) -> bool {
-        let Some((id, report)) = parse(text) else { return false };
+        let Some((id, report, kept)) = parse(text) else { return false };
         match report {
             Report::Set(status) => {
                 self.0.retain(|record| record.id != id);
                 if SCREEN_STATUSES_MAX <= self.0.len() {
                     self.0.remove(0);
                 }
-                self.0.push(Record { id, status, report: text.to_owned() });
+                self.0.push(Record { id, status, report: kept });
             }
             Report::Clear => {
                 let is_below = |other: &str| {
                     id.is_empty()
-                        || other.strip_prefix(id.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                        || other
+                            .strip_prefix(id.as_str())
+                            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                 };
                 self.0.retain(|record| !is_below(&record.id));
             }
@@ -99,18 +104,28 @@ impl Statuses {
     }
 }
 
-/// Reads a report: pairs of key and value. A pair that is none is skipped; a value beyond its limits spoils the
-/// report.
-fn parse(text: &str) -> Option<(String, Report)> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.,+/=-:".contains(c);
-    if SCREEN_STATUS_BYTES_MAX < text.len() || !text.chars().all(is_plain) {
+/// Reads a report of keys and values, and returns it also as it may be said again. A pair that is none is
+/// skipped; a value beyond its limits spoils the report.
+fn parse(text: &str) -> Option<(String, Report, String)> {
+    if SCREEN_STATUS_BYTES_MAX < text.len() {
         return None;
     }
-    let pairs: Vec<_> = text.split(':').filter_map(|pair| pair.split_once('=')).collect();
-    let value = |key: &str| pairs.iter().rev().find(|(name, _)| *name == key).map(|(_, value)| *value);
+    let is_key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase());
+    let is_value = |c: char| c.is_ascii_alphanumeric() || "_.,+/=-".contains(c);
+    let pairs = text.split(':').filter_map(|pair| pair.split_once('='));
+    let pairs: Vec<(&str, &str)> =
+        pairs.filter(|(key, value)| is_key(key) && value.chars().all(is_value)).collect();
+    if pairs.iter().any(|(key, _)| KEY_BYTES_MAX < key.len()) {
+        return None;
+    }
+    let kept: Vec<String> = pairs.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let kept = kept.join(":");
+    let value =
+        |key: &str| pairs.iter().rev().find(|(name, _)| *name == key).map(|(_, value)| *value);
     let id = value("id").unwrap_or_default();
     let is_segment = |text: &str| {
-        (1..=32).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.+-".contains(c))
+        (1..=32).contains(&text.len())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "_.+-".contains(c))
     };
     let is_path = id.len() <= 128 && id.split('/').count() <= 8 && id.split('/').all(is_segment);
     let message = value("msg").map(decoded);
@@ -124,7 +139,7 @@ fn parse(text: &str) -> Option<(String, Report)> {
         "done" => ProgramState::Done,
         "blocked" => ProgramState::Blocked,
         "error" => ProgramState::Error,
-        "clear" => return Some((id.to_owned(), Report::Clear)),
+        "clear" => return Some((id.to_owned(), Report::Clear, kept)),
         _ => return None,
     };
     let kind = value("kind").filter(|kind| {
@@ -133,7 +148,7 @@ fn parse(text: &str) -> Option<(String, Report)> {
     let app = value("app").filter(|app| is_segment(app));
     let [kind, app] = [kind, app].map(|text| text.map(str::to_owned));
     let message = message.flatten().filter(|text| !text.is_empty());
-    Some((id.to_owned(), Report::Set(ProgramStatus { state, kind, app, message })))
+    Some((id.to_owned(), Report::Set(ProgramStatus { state, kind, app, message }), kept))
 }
 
 /// Decodes a text; none if it is no text of one line.

@@ -4,7 +4,7 @@ use super::*;
 
 #[track_caller]
 fn check(line: &str, expected: Option<&str>) {
-    let words: Vec<String> = line.split(' ').map(|word| word.replace('_', " ")).collect();
+    let words: Vec<String> = line.split(' ').map(|word| word.replace('~', " ")).collect();
     assert_eq!(of(&words).map(|agent| agent.name), expected, "{line}");
 }
 
@@ -48,14 +48,17 @@ fn an_agent_is_known_behind_its_wrappers() {
         ("python3.11 -m aider --yes", Some("aider")),
         ("python3 -m http.server", None),
         ("node /usr/lib/node_modules/@mariozechner/pi-coding-agent/dist/cli.js", Some("pi")),
-        ("node --max-old-space-size=400 /x/node_modules/@google/gemini-cli/bundle/gemini.js", Some("gemini")),
+        (
+            "node --max-old-space-size=400 /x/node_modules/@google/gemini-cli/bundle/gemini.js",
+            Some("gemini"),
+        ),
         ("node /x/node_modules/@google/gemini-cli-core/index.js", None),
         ("/x/node_modules/@anthropic-ai/claude-code/cli.js", Some("claude")),
         ("node claude.mjs", Some("claude")),
         ("node server.js", None),
-        ("bash -lc exec_claude_--resume", Some("claude")),
-        ("sh -c FOO=1_codex_'x'", Some("codex")),
-        ("sh -c cd_/x;_claude", None),
+        ("bash -lc exec~claude~--resume", Some("claude")),
+        ("sh -c FOO=1~codex~'x'", Some("codex")),
+        ("sh -c cd~/x;~claude", None),
         ("sh script.sh", None),
         ("npx", None),
         ("timeout", None),
@@ -67,13 +70,17 @@ fn an_agent_is_known_behind_its_wrappers() {
 
 #[test]
 fn the_table_names_each_command_once() {
-    let mut all: Vec<_> = AGENTS.iter().flat_map(|agent| agent.commands.iter().chain(agent.packages)).collect();
+    let mut all: Vec<_> =
+        AGENTS.iter().flat_map(|agent| agent.commands.iter().chain(agent.packages)).collect();
     let n_words = all.len();
     all.sort_unstable();
     all.dedup();
     // Aider's package is called like its command.
     assert_eq!(all.len() + 1, n_words);
     for agent in AGENTS {
-        assert_eq!(agent.rules().is_some(), crate::rules::Rules::of(agent).is_ok_and(|rules| !rules.is_empty()));
+        assert_eq!(
+            agent.rules().is_some(),
+            crate::rules::Rules::of(agent).is_ok_and(|rules| !rules.is_empty())
+        );
     }
 }

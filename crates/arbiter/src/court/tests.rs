@@ -68,9 +68,11 @@ const HOLD: u64 = ARBITER_HOLD_MS;
 #[test]
 fn the_process_has_the_last_word() {
     use Claim::Blocked;
-    for (ending, state) in
-        [(Ending::Done, State::Done), (Ending::Failed, State::Failed), (Ending::Stopped, State::Stopped)]
-    {
+    for (ending, state) in [
+        (Ending::Done, State::Done),
+        (Ending::Failed, State::Failed),
+        (Ending::Stopped, State::Stopped),
+    ] {
         let arbiter = check(
             "claude",
             vec![
@@ -84,7 +86,10 @@ fn the_process_has_the_last_word() {
                 Is(100_000, state, Source::Process),
             ],
         );
-        assert_eq!((arbiter.due(), arbiter.verdict().waiting_for), (Some(AT(3 + ARBITER_LOOK_MS)), None));
+        assert_eq!(
+            (arbiter.due(), arbiter.verdict().waiting_for),
+            (Some(AT(3 + ARBITER_LOOK_MS)), None)
+        );
     }
 }
 
@@ -223,8 +228,9 @@ fn a_dialog_on_the_screen_blocks_at_once() {
             Is(1_000, State::Working, Source::Process),
             F(1_150, screen(Blocked)(1_000)),
             Is(1_150, State::Blocked, Source::Screen),
+            // Answered: the screen was not looked at yet, and the title says so already.
             F(9_000, What::Titled("⠂ x".into())),
-            Is(9_000, State::Blocked, Source::Screen),
+            Is(9_000, State::Working, Source::Signal),
             F(9_150, screen(Working)(9_000)),
             Is(9_150, State::Working, Source::Signal),
         ],
@@ -316,13 +322,20 @@ fn a_shell_tells_its_prompt_and_an_agents_marks_mean_nothing() {
                 F(0, What::Marked(Mark::Prompt)),
                 Is(0, state, source),
                 F(1, What::Marked(Mark::Running)),
-                Is(1, State::Working, if command == "bash" { Source::Signal } else { Source::Process }),
+                Is(
+                    1,
+                    State::Working,
+                    if command == "bash" { Source::Signal } else { Source::Process },
+                ),
                 F(2, What::Marked(Mark::Prompt)),
                 Is(2, state, source),
             ],
         );
     }
-    check("vim", vec![F(0, What::Titled("Action Required".into())), Is(0, State::Working, Source::Process)]);
+    check(
+        "vim",
+        vec![F(0, What::Titled("Action Required".into())), Is(0, State::Working, Source::Process)],
+    );
 }
 
 #[test]
@@ -419,7 +432,8 @@ fn so_many_sources_are_remembered() {
 #[test]
 fn what_is_quoted_is_one_bounded_line() {
     let mut arbiter = arbiter("claude");
-    let message = Some(format!(" run\u{202e} \u{1b}[31m`x`?\n{}", "ä".repeat(ARBITER_TEXT_BYTES_MAX)));
+    let message =
+        Some(format!(" run\u{202e} \u{1b}[31m`x`?\n{}", "ä".repeat(ARBITER_TEXT_BYTES_MAX)));
     let source = "hook\u{7}".to_owned();
     let told = Report { source, claim: Claim::Blocked, message, seq: None };
     arbiter.note(Fact::new(AT(1), What::Reported(told)));
@@ -464,7 +478,8 @@ fn what_is_known_can_be_handed_on() {
 #[test]
 fn a_persons_own_rules_are_used_unless_they_cannot_be() {
     let command = ["claude".to_owned()];
-    let own = "agent = \"claude\"\n[[title]]\nname = \"mine\"\nsays = \"blocked\"\nstarts = \"!\"\n";
+    let own =
+        "agent = \"claude\"\n[[title]]\nname = \"mine\"\nsays = \"blocked\"\nstarts = \"!\"\n";
     let mut arbiter = Arbiter::new(&command, Some(own), AT(0));
     arbiter.note(Fact::new(AT(1), What::Titled("! x".into())));
     assert_eq!(arbiter.verdict().state, State::Blocked);

@@ -153,14 +153,16 @@ impl ScreenRule {
     }
 
     fn fault(&self) -> Option<&'static str> {
-        let is_version = |text: &Option<String>| text.as_deref().is_none_or(|it| numbers(it).is_some());
+        let is_version =
+            |text: &Option<String>| text.as_deref().is_none_or(|it| numbers(it).is_some());
         if self.all.is_empty() && self.any.is_empty() {
             Some("names nothing that must be there")
         } else if ARBITER_CONDITIONS_MAX < self.conditions().count() {
             Some("has too many conditions")
         } else if self.conditions().any(|it| it.line().is_any()) {
             Some("has a condition that every line meets")
-        } else if self.conditions().any(|it| !(1..=ARBITER_REGION_LINES_MAX).contains(&it.lines())) {
+        } else if self.conditions().any(|it| !(1..=ARBITER_REGION_LINES_MAX).contains(&it.lines()))
+        {
             Some("is about no line, or about too many")
         } else if !is_version(&self.since) || !is_version(&self.until) {
             Some("has a version that is none")
@@ -178,9 +180,11 @@ impl File {
     /// Says what is wrong with it, beyond its shape.
     pub(super) fn fault(&self) -> Option<String> {
         let screens = self.screen.iter().map(|rule| (&rule.name, rule.fault()));
-        let texts = self.title.iter().chain(&self.notification).map(|rule| {
-            (&rule.name, rule.line().is_any().then_some("is met by every text"))
-        });
+        let texts = self
+            .title
+            .iter()
+            .chain(&self.notification)
+            .map(|rule| (&rule.name, rule.line().is_any().then_some("is met by every text")));
         let (name, why) = screens.chain(texts).find_map(|(name, why)| Some((name, why?)))?;
         Some(format!("the rule {name:?} {why}"))
     }

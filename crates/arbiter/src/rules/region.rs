@@ -63,6 +63,10 @@ fn is_drawn(line: &str) -> bool {
     let line = line.trim();
     let n_drawn = line.chars().filter(|c| matches!(c, '─' | '━' | '═' | '▀' | '▄')).count();
     let n_chars = line.chars().count();
-    RULE_CHARS_MIN <= n_drawn && n_chars <= n_drawn + n_drawn / 2
-        && line.chars().next().is_some_and(|c| matches!(c, '─' | '━' | '═' | '▀' | '▄' | '╭' | '╰' | '┌' | '└' | '╹'))
+    RULE_CHARS_MIN <= n_drawn
+        && n_chars <= n_drawn + n_drawn / 2
+        && line
+            .chars()
+            .next()
+            .is_some_and(|c| matches!(c, '─' | '━' | '═' | '▀' | '▄' | '╭' | '╰' | '┌' | '└' | '╹'))
 }

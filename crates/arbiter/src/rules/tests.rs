@@ -34,7 +34,10 @@ fn a_malformed_file_is_refused_with_its_place() {
         ("", "agent"),
         ("agent = \"pi\"", "written for"),
         ("agent = \"claude\"\nagents = 1", "unknown field"),
-        ("agent = \"claude\"\n[[screen]]\nname = \"r\"\nsays = \"idle\"", "nothing that must be there"),
+        (
+            "agent = \"claude\"\n[[screen]]\nname = \"r\"\nsays = \"idle\"",
+            "nothing that must be there",
+        ),
         (&rule("{ in = \"bottom\", starts = \"\" }"), "every line"),
         (&rule("{ in = \"bottom\" }"), "every line"),
         (&rule("{ in = \"top\", starts = \"x\" }"), "unknown variant"),
@@ -66,7 +69,8 @@ fn rules_beyond_their_limits_are_refused() {
     let conditions = |n: usize| parse(&rule(&"{ in = \"box\", starts = \"x\" },".repeat(n)));
     assert!(conditions(ARBITER_CONDITIONS_MAX).is_ok());
     assert!(conditions(ARBITER_CONDITIONS_MAX + 1).is_err());
-    let lines = |n: usize| parse(&rule(&format!("{{ in = \"box\", lines = {n}, starts = \"x\" }}")));
+    let lines =
+        |n: usize| parse(&rule(&format!("{{ in = \"box\", lines = {n}, starts = \"x\" }}")));
     assert!(lines(ARBITER_REGION_LINES_MAX).is_ok());
     assert!(lines(ARBITER_REGION_LINES_MAX + 1).is_err());
 }

@@ -166,7 +166,7 @@ fn reports_of_state_are_bounded() {
     };
     let padding = "x".repeat(SCREEN_STATUS_BYTES_MAX - "state=idle:a=".len());
     assert_eq!(told(&format!("state=idle:a={padding}")), 1);
-    assert_eq!(told("state=done:msg=aGk:what=ever:odd:=:x="), 1);
+    assert_eq!(told("state=done:msg=aGk:what=ever:odd:=:x=:Y=1:y=ä:z=;"), 1);
     for bad in [
         &format!("state=idle:a={padding}x"),
         "",
@@ -174,12 +174,12 @@ fn reports_of_state_are_bounded() {
         "state=dancing",
         "state=idle:id=a//b",
         "state=idle:id=a/b/c/d/e/f/g/h/i",
-        "state=idle:msg=!",
+        "state=idle:msg=A",
         "state=idle:msg=CQ==",
         "state=idle:msg=/w==",
         "state=idle:title=Gw==",
         "state=idle;x",
-        "state=idle:a=\u{1}",
+        "state=idle:averylongkeyindeed=1",
     ] {
         assert_eq!(told(bad), 0, "{bad}");
     }

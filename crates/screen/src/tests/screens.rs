@@ -68,7 +68,12 @@ fn what_left_the_screen_is_history_and_what_was_erased_is_not() {
     assert_eq!(mirror.history_text(), Vec::<String>::new());
 }
 
-fn status(state: ProgramState, kind: Option<&str>, app: Option<&str>, message: Option<&str>) -> Event {
+fn status(
+    state: ProgramState,
+    kind: Option<&str>,
+    app: Option<&str>,
+    message: Option<&str>,
+) -> Event {
     let [kind, app, message] = [kind, app, message].map(|text| text.map(str::to_owned));
     Event::Status(Some(ProgramStatus { state, kind, app, message }))
 }

@@ -129,7 +129,7 @@ limits! { TERMINALS:
     ARBITER_LOOK_MS: u64 = 150, "ms",
         "without output before a screen is looked at; a frame is drawn in less",
         "arbiter::a_screen_is_looked_at_when_it_stands_still_or_has_not_for_long";
-    ARBITER_LOOK_MS_MAX: u64 = 1_000, "ms",
+    ARBITER_LOOK_MS_MAX: u64 = 500, "ms",
         "after which a screen is looked at that never stands still",
         "arbiter::a_screen_is_looked_at_when_it_stands_still_or_has_not_for_long";
     ARBITER_SOURCES_MAX: usize = 16, "sources",
