@@ -12,6 +12,9 @@ use crate::{
     verdict::{State, Verdict},
 };
 
+/// The status of a program that has fallen silent.
+pub(crate) const QUIET: &str = "quiet";
+
 /// Weighs the facts of one job.
 #[derive(Debug)]
 pub struct Arbiter {
@@ -53,6 +56,11 @@ impl Arbiter {
         }
     }
 
+    /// Notes that a person's own rules could not even be read.
+    pub fn blame_rules(&mut self, fault: String) {
+        self.rules_fault = Some(fault);
+    }
+
     /// Goes on with what another arbiter knew of the same job.
     pub fn resume(&mut self, evidence: Evidence, now: Moment) {
         self.since = evidence.started;
@@ -87,7 +95,8 @@ impl Arbiter {
     /// Takes a fact in, and tells whether the verdict has changed.
     pub fn note(&mut self, fact: Fact) -> bool {
         let (at, rules, agent) = (fact.at, &self.rules, self.agent);
-        if fact.what == What::Wrote && rules.reads_screens() {
+        let is_output = fact.what == What::Wrote;
+        if is_output && rules.reads_screens() {
             let first = self.unlooked.map_or(at, |(first, _)| first);
             self.unlooked = Some((first, at));
         }
@@ -102,6 +111,10 @@ impl Arbiter {
             }
         };
         self.evidence.note(fact, &reads);
+        // Output comes thousands of times a second, and by itself only ends a silence.
+        if is_output && self.judgement.status.as_deref() != Some(QUIET) {
+            return false;
+        }
         self.judge(at)
     }
 

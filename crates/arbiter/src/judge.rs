@@ -7,6 +7,7 @@
 use vocab::limits::{ARBITER_HOLD_MS, ARBITER_QUIET_MS, ARBITER_REPORT_QUIET_MS};
 
 use crate::{
+    court::QUIET,
     evidence::{Evidence, Said},
     explain::{Outcome, Weighed},
     fact::{Claim, Ending, Moment},
@@ -343,7 +344,7 @@ fn fall_silent(
         outcome: Outcome::Decides,
         why: why.clone(),
     });
-    judgement.status.get_or_insert_with(|| "quiet".to_owned());
+    judgement.status.get_or_insert_with(|| QUIET.to_owned());
     judgement.confidence = Confidence::Low;
     if !is_outright {
         judgement.source = Source::Quiet;

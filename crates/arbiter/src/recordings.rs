@@ -149,7 +149,7 @@ fn check(cast: &str, expected: &[(State, Option<&str>)]) {
             _ => continue,
         };
         // The recorder waited a little longer than the hold, and the programs were slower than it.
-        let slack = if expected == State::Done { 500 } else { 0 };
+        let slack = if expected == State::Done { 200 } else { 0 };
         let at = millis(&mark[0]) + slack;
         let (_, state, _) = player.changes.iter().rfind(|(since, ..)| *since <= at).unwrap();
         assert_eq!(*state, expected, "{mark}: {:#?}", player.changes);

@@ -16,6 +16,7 @@ mod output;
 mod queue;
 mod terminal;
 mod typed;
+mod verdict;
 
 use std::{collections::VecDeque, io, time::Duration};
 
@@ -31,7 +32,10 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
-use self::{client::Flow, crowd::Crowd, door::Door, ending::End, output::Paper, terminal::Pty};
+use self::{
+    client::Flow, crowd::Crowd, door::Door, ending::End, output::Paper, terminal::Pty,
+    verdict::Watch,
+};
 use crate::job::{ExitRecord, JobFiles};
 
 /// What a terminal is until somebody has looked at it.
@@ -64,6 +68,7 @@ struct Program {
     /// None once what is left of it is left alone.
     scope: Option<Scope>,
     end: End,
+    watch: Watch,
 }
 
 /// What woke the loop up.
@@ -98,7 +103,8 @@ pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure
     let size = Size::clamped(SIZE_UNSEEN.0, SIZE_UNSEEN.1);
     let born = Pty::open(size).map_err(|error| unusable(&error)).and_then(|pty| {
         let (child, scope) = birth::start(files, &record, &pty)?;
-        Ok((pty, Program { child, scope: Some(scope), end: End::default() }))
+        let watch = Watch::new(files, &record, &clock);
+        Ok((pty, Program { child, scope: Some(scope), end: End::default(), watch }))
     });
     let (pty, program) = match born {
         Ok(born) => born,
@@ -193,7 +199,8 @@ impl Host {
 
     /// Returns the next moment at which something is due; none while nothing is.
     fn due(&self) -> Option<Duration> {
-        [self.program.end.due(), self.paper.due()].into_iter().flatten().min()
+        let dues = [self.program.end.due(), self.paper.due(), self.program.watch.due()];
+        dues.into_iter().flatten().min()
     }
 
     fn meet(&mut self, source: Source, flags: PollFlags) {
@@ -223,6 +230,7 @@ impl Host {
         }
         self.flush_input();
         self.write_paper_when_due();
+        self.judge_when_due();
         self.kill_when_due();
         for idx in 0..self.crowd.clients.len() {
             self.crowd.clients[idx].flush();
