@@ -144,6 +144,46 @@ pub struct UpgradeJob {
     pub program: PathBuf,
 }
 
+/// The body of `POST /jobs/{job}/report`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportJob {
+    /// How it is.
+    pub state: Said,
+    /// What it says or waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The report's number among those of its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// Who reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The job's token: `STEAD_JOB_TOKEN` in its environment.
+    pub token: String,
+}
+
+impl std::fmt::Debug for ReportJob {
+    /// Does not show the token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReportJob").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+/// How a job says that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Said {
+    /// It works.
+    Working,
+    /// It goes on once somebody has acted.
+    Blocked,
+    /// It stands at its prompt.
+    Idle,
+    /// Its turn has ended; the same.
+    Done,
+}
+
 /// The body of `POST /jobs/{job}/rename`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

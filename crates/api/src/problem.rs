@@ -94,6 +94,7 @@ pub const STATUSES: &[(&str, u16)] = &[
     ("foreign_origin", 403),
     ("foreign_referer", 403),
     ("person_required", 403),
+    ("forbidden", 403),
     ("keys_need_socket", 403),
     ("permission_denied", 403),
     ("protected", 403),

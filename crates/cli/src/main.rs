@@ -12,6 +12,7 @@ mod exit;
 mod hosts;
 mod log;
 mod models;
+mod notify;
 mod print;
 mod role;
 

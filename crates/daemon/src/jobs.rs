@@ -32,6 +32,7 @@ use vocab::{fact::JobFact, ids::JobId, outcome::Failure};
 
 pub use begin::Dispatch;
 pub use name::Found;
+pub use orders::{Claim, Report};
 
 use self::book::Book;
 use crate::{

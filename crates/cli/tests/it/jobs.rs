@@ -14,6 +14,7 @@ use stdx::proc_id::ProcId;
 use crate::home::{Ended, Home};
 
 mod places;
+mod told;
 
 /// A job as lists tell it.
 fn row(home: &Home, id: &str) -> Value {

@@ -3,12 +3,12 @@
 use api::{
     agent::Done,
     job::{
-        DispatchJob, Exit, JobRow, NoWishes, PinJob, RenameJob, ResolveJob, Resolved, RowKind,
-        Screen, SendText, UpgradeJob,
+        DispatchJob, Exit, JobRow, NoWishes, PinJob, RenameJob, ReportJob, ResolveJob, Resolved,
+        RowKind, Said, Screen, SendText, UpgradeJob,
     },
 };
 use daemon::{
-    jobs::{Dispatch, Found},
+    jobs::{Claim, Dispatch, Found, Report},
     roster::{Kind, Row, Wanted},
 };
 use stdx::clock::Timestamp;
@@ -141,6 +141,31 @@ pub(super) async fn pin(services: &Services, ask: &Ask) -> Result<Reply, Refused
     let PinJob { pinned } = ask.json()?;
     let id = job_of(services, &ask.parameter).await?;
     Reply::json(&row(services.daemon.jobs.pin(&ask.caller, &id, pinned).await?))
+}
+
+/// `POST /jobs/{job}/report`
+pub(super) async fn report(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let ReportJob { state, message, seq, source, token } = ask.json()?;
+    decode::texts([
+        ("message", Text::Reason, message.as_deref()),
+        ("source", Text::Name, source.as_deref()),
+        ("token", Text::Name, Some(token.as_str())),
+    ])?;
+    let said = match state {
+        Said::Working => Claim::Working,
+        Said::Blocked => Claim::Blocked,
+        Said::Idle | Said::Done => Claim::Idle,
+    };
+    let id = job_of(services, &ask.parameter).await?;
+    let report = Report { said, message, seq, source, token };
+    services.daemon.jobs.report(&id, report).await?;
+    Reply::json(&Done { ok: true })
+}
+
+/// `GET /jobs/{job}/explain`
+pub(super) async fn explain(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let id = job_of(services, &ask.parameter).await?;
+    Ok(Reply::Json(services.daemon.jobs.explain(&id).await?.into()))
 }
 
 /// `GET /jobs/{job}/screen`

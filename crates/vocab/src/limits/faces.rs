@@ -138,4 +138,13 @@ limits! { FACES:
     SEND_TEXT_BYTES_MAX: usize = 256 << 10, "bytes",
         "one text typed into a job's terminal; more is a file",
         "gateway::a_text_to_type_is_bounded";
+    NOTIFY_KEPT_MAX: usize = 4_096, "jobs and sessions",
+        "whose state was told last is remembered; the oldest goes first",
+        "cli::what_needs_somebody_is_told_once_per_edge";
+    NOTIFY_WAITING_MAX: usize = 64, "notifications",
+        "that wait for the one before; a person reads no more at once",
+        "cli::a_notification_that_hangs_holds_nobody_up";
+    NOTIFY_MS_MAX: u64 = 10_000, "ms",
+        "for the program that tells something; it is ended then, and the next one has its turn",
+        "cli::a_notification_that_hangs_holds_nobody_up";
 }
