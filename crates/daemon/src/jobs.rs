@@ -10,6 +10,7 @@ mod adopt;
 mod begin;
 mod book;
 mod ending;
+mod kin;
 mod link;
 mod name;
 mod orders;
@@ -31,6 +32,7 @@ use tokio::sync::OnceCell;
 use vocab::{fact::JobFact, ids::JobId, outcome::Failure};
 
 pub use begin::Dispatch;
+pub use kin::{Mark, Whose, is_agent};
 pub use name::Found;
 
 use self::book::Book;

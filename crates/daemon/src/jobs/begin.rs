@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use pty::job::{FilesError, HostNote, JobNote, JobRecord};
+use pty::job::{Asked, FilesError, HostNote, JobNote, JobRecord};
 use stdx::proc_id::ProcId;
 use vocab::{
     fact::JobFact,
@@ -18,7 +18,7 @@ use vocab::{
     outcome::Failure,
 };
 
-use super::{Jobs, book::Entry, missing, name, watch};
+use super::{Jobs, book::Entry, kin, missing, name, watch};
 use crate::{caller::Caller, roster::Row};
 
 /// How many ids are tried before it is a fault: two of the same number are one in four billion.
@@ -41,6 +41,10 @@ pub struct Dispatch {
     pub session_file: Option<PathBuf>,
     /// What has asked for it; `dispatch` when absent.
     pub origin: Option<String>,
+    /// The model that the program was told to use.
+    pub model: Option<String>,
+    /// How much it was told to think.
+    pub thinking: Option<String>,
 }
 
 impl std::fmt::Debug for Dispatch {
@@ -191,6 +195,7 @@ impl Jobs {
         let wanted = asked.unwrap_or_else(|| name::of_command(&wish.command));
         let name = name::unique(&wanted, &self.book().names());
         let session_file = wish.session_file.or_else(|| session_file(&wish.command, &wish.cwd));
+        let is_agent = kin::is_agent(&wish.command);
         Ok(JobRecord {
             id,
             name,
@@ -201,7 +206,8 @@ impl Jobs {
             token: token()?,
             session_file,
             origin: wish.origin.unwrap_or_else(|| "dispatch".to_owned()),
-            agent: caller.is_agent(),
+            agent: caller.is_agent() || is_agent,
+            asked: Asked { by_agent: caller.is_agent(), model: wish.model, thinking: wish.thinking },
             created_at: self.now(),
             daemon_socket: Some(self.parts.socket.clone()),
             stead_version: self.parts.version.clone(),

@@ -49,6 +49,8 @@ pub(super) async fn dispatch(services: &Services, ask: &Ask) -> Result<Reply, Re
         ("name", Text::Title, body.name.as_deref()),
         ("session_file", Text::Path, session_file.as_deref()),
         ("origin", Text::Name, body.origin.as_deref()),
+        ("model", Text::Name, body.model.as_deref()),
+        ("thinking", Text::Name, body.thinking.as_deref()),
     ])?;
     let wish = Dispatch {
         name: body.name,
@@ -58,6 +60,8 @@ pub(super) async fn dispatch(services: &Services, ask: &Ask) -> Result<Reply, Re
         env_names: body.env_names,
         session_file: body.session_file,
         origin: body.origin,
+        model: body.model,
+        thinking: body.thinking,
     };
     let started = services.daemon.jobs.dispatch(&ask.caller, wish).await?;
     Reply::json(&row(started))
