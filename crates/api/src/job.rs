@@ -104,6 +104,12 @@ pub struct DispatchJob {
     /// Whether what it shows is kept. What is typed never is.
     #[serde(default = "yes")]
     pub record: bool,
+    /// The model that the program was told to use; only noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How much it was told to think; only noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<String>,
 }
 
 impl std::fmt::Debug for DispatchJob {

@@ -99,7 +99,7 @@ pub(crate) async fn compose(
         hub: hub.clone(),
         launcher: Arc::new(Hosts::new(&env::all())),
     });
-    let paths = paths.clone();
+    let (paths, kin) = (paths.clone(), Arc::clone(&jobs));
     let parts = Parts { paths, clock, store, hub, secrets, workspaces, jobs, notices };
     let id = vocab::ids::ArtifactId::generate().to_string();
     let tenant: Arc<dyn Tenant> = Arc::clone(&sessions) as Arc<dyn Tenant>;
@@ -116,7 +116,7 @@ pub(crate) async fn compose(
         about: about.clone(),
         stop: stop.clone(),
     };
-    let perimeter = Perimeter::new(credential, pages(&config)?);
+    let perimeter = Perimeter::new(credential, pages(&config)?).with_jobs(kin);
     let front = Arc::new(Front::new(perimeter, gateway::routes::handler(services)));
     Ok(Composed { daemon, sessions, front, about, stop })
 }

@@ -48,6 +48,7 @@ fn job_of(home: &Home, command: &[&str]) -> JobFiles {
         session_file: None,
         origin: "bg".into(),
         agent: false,
+        asked: pty::job::Asked::default(),
         created_at: 0,
         daemon_socket: None,
         stead_version: "0".into(),

@@ -211,8 +211,8 @@ impl Jobs {
         self.edit(id, |note| note.pinned = pinned).await
     }
 
-    /// Demands that the caller may touch a job: an agent may touch what agents have started, and no
-    /// terminal of a person.
+    /// Demands that the caller may touch a job: an agent may touch what agents have asked for, and nothing
+    /// that a person has, agents among it.
     ///
     /// # Errors
     /// When there is no such job, or the caller may not.
@@ -222,7 +222,7 @@ impl Jobs {
         id: &JobId,
     ) -> Result<(), Failure> {
         self.adopt().await;
-        let is_agents = self.book().get(id).ok_or_else(|| missing(id))?.record.agent;
+        let is_agents = self.book().get(id).ok_or_else(|| missing(id))?.record.asked.by_agent;
         if is_agents { caller.program() } else { caller.person() }
     }
 

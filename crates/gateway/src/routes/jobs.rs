@@ -49,6 +49,8 @@ pub(super) async fn dispatch(services: &Services, ask: &Ask) -> Result<Reply, Re
         ("name", Text::Title, body.name.as_deref()),
         ("session_file", Text::Path, session_file.as_deref()),
         ("origin", Text::Name, body.origin.as_deref()),
+        ("model", Text::Name, body.model.as_deref()),
+        ("thinking", Text::Name, body.thinking.as_deref()),
     ])?;
     let wish = Dispatch {
         name: body.name,
@@ -59,6 +61,8 @@ pub(super) async fn dispatch(services: &Services, ask: &Ask) -> Result<Reply, Re
         session_file: body.session_file,
         origin: body.origin,
         record: body.record,
+        model: body.model,
+        thinking: body.thinking,
     };
     let started = services.daemon.jobs.dispatch(&ask.caller, wish).await?;
     Reply::json(&row(started))

@@ -82,6 +82,18 @@ limits! { FACES:
     ANCESTORS_MAX: usize = 64, "processes",
         "how far up a caller's family is looked at; shells rarely nest ten deep",
         "gateway::a_family_is_looked_at_so_far_up_and_no_further";
+    CONTROL_REQUESTS_MAX: usize = 64, "requests",
+        "in flight on one connection of the control protocol; the next line waits for one to end",
+        "gateway::so_many_lines_are_answered_at_a_time_and_no_more";
+    CONTROL_STREAMS_MAX: usize = 16, "streams",
+        "told at a time on one connection of the control protocol, so that answers find their way between",
+        "gateway::so_many_streams_are_told_on_a_connection_and_no_more";
+    CONTROL_ID_BYTES_MAX: usize = 1_024, "bytes",
+        "the id of a line, which each line of its answer repeats; a UUID has 38 with its quotes",
+        "gateway::an_id_comes_back_as_it_was_given_and_is_bounded";
+    CONTROL_FIELDS_MAX: usize = 64, "fields",
+        "of a line, and of arguments that are taken apart; no row knows twenty",
+        "gateway::lines_that_cannot_be_answered_say_why_and_the_connection_goes_on";
 
     // cli
     LOG_FILE_BYTES_MAX: u64 = 8 << 20, "bytes",
