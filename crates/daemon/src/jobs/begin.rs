@@ -207,7 +207,11 @@ impl Jobs {
             session_file,
             origin: wish.origin.unwrap_or_else(|| "dispatch".to_owned()),
             agent: caller.is_agent() || is_agent,
-            asked: Asked { by_agent: caller.is_agent(), model: wish.model, thinking: wish.thinking },
+            asked: Asked {
+                by_agent: caller.is_agent(),
+                model: wish.model,
+                thinking: wish.thinking,
+            },
             created_at: self.now(),
             daemon_socket: Some(self.parts.socket.clone()),
             stead_version: self.parts.version.clone(),

@@ -13,8 +13,19 @@ use super::Jobs;
 
 /// Programs that act on their own, by the base name of the command.
 const AGENTS: &[&str] = &[
-    "aider", "amp", "claude", "codex", "copilot", "crush", "cursor-agent", "droid", "gemini", "goose",
-    "opencode", "pi", "qwen",
+    "aider",
+    "amp",
+    "claude",
+    "codex",
+    "copilot",
+    "crush",
+    "cursor-agent",
+    "droid",
+    "gemini",
+    "goose",
+    "opencode",
+    "pi",
+    "qwen",
 ];
 
 /// Whose the programs of a job are.

@@ -130,9 +130,8 @@ fn a_shell_in_a_job_is_a_persons_and_what_an_agent_starts_is_not() {
         let (left, meanwhile) = scene.asking(&format!("{name}.2"));
         let (last, after) = scene.asking(&format!("{name}.3"));
         // A shell between, as agents have one, and one that leaves at once.
-        let script = format!(
-            "read x; ({first}; :); ( ({left}) & ) ; read x; ({last}; :); sleep 1000"
-        );
+        let script =
+            format!("read x; ({first}; :); ( ({left}) & ) ; read x; ({last}; :); sleep 1000");
         (script, [before, meanwhile, after])
     };
     let (shell, by_person) = asks("shell");
@@ -223,7 +222,8 @@ fn what_a_job_has_left_behind_is_known_by_its_environment() {
         );
         let job = scene.start(&[&scene.script(kind, &script)]);
         scene.home.stead(&["wait", &job, "--timeout", "60"]).with(0);
-        let host = note(&scene.home, &job)["hostPid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
+        let host =
+            note(&scene.home, &job)["hostPid"].as_u64().and_then(|pid| u32::try_from(pid).ok());
         while host.and_then(ProcId::of).is_some() {
             std::thread::yield_now();
         }

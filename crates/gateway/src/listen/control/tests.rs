@@ -35,7 +35,9 @@ async fn every_row_is_heard_on_the_socket_as_it_is_over_http() {
         ) {
             let mut args = match method {
                 Method::Post => json!({"key": "v ä"}),
-                Method::Get | Method::Delete => json!({"q": "a b&ä", "n": 1, "all": true, "no": null}),
+                Method::Get | Method::Delete => {
+                    json!({"q": "a b&ä", "n": 1, "all": true, "no": null})
+                }
             };
             if !parameter.is_empty() {
                 args[parameter] = json!("a/b ä");
@@ -84,7 +86,9 @@ async fn an_id_comes_back_as_it_was_given_and_is_bounded() {
         assert_eq!((&told["id"], &told["ok"]), (&id, &json!(true)));
     }
     // As it was written, not as we would write it; and none is none.
-    lines.send(b"{\"id\": 1.50e1 , \"op\":\"status\"}\r\n\n  \n{\"op\":\"status\",\"args\":null}\n").await;
+    lines
+        .send(b"{\"id\": 1.50e1 , \"op\":\"status\"}\r\n\n  \n{\"op\":\"status\",\"args\":null}\n")
+        .await;
     let mut text = lines.into_stream();
     let mut beginning = [0; 16];
     text.read_exact(&mut beginning).await.unwrap();
@@ -181,10 +185,7 @@ async fn answers_come_as_they_are_ready() {
     assert_eq!(lines.hear().await.unwrap()["event"], "message");
     assert_eq!(lines.ask("status", json!({})).await["id"], "status");
     leave.notify_one();
-    assert_eq!(
-        lines.hear().await.unwrap(),
-        json!({"id": "slow", "ok": true, "result": "one"})
-    );
+    assert_eq!(lines.hear().await.unwrap(), json!({"id": "slow", "ok": true, "result": "one"}));
 }
 
 #[tokio::test]
@@ -208,21 +209,21 @@ async fn who_sends_no_more_gets_what_is_due() {
 fn odd() -> Handler {
     let rest = echo();
     Arc::new(move |endpoint, ask| {
-        let pieces = |all: Vec<Result<Bytes, Cut>>| Ok(Reply::Pieces(Pieces::new(stream::iter(all))));
+        let pieces =
+            |all: Vec<Result<Bytes, Cut>>| Ok(Reply::Pieces(Pieces::new(stream::iter(all))));
         let piece = |text: &'static str| Ok(Bytes::from_static(text.as_bytes()));
-        let reply = match endpoint {
-            Endpoint::SessionMessages if ask.parameter == "whole" => {
-                pieces(vec![piece("[1,"), piece("2]")])
-            }
-            Endpoint::SessionMessages => pieces(vec![piece("[1,"), Err(Cut)]),
-            Endpoint::ChatStream => Ok(Reply::Nothing),
-            Endpoint::AgentStream | Endpoint::AgentRun => {
-                let all = vec![piece("id: r.1\ndata: {}\n\ndata: [DONE]\n\n"), Err(Cut)];
-                let n = if ask.parameter == "whole" { 1 } else { 2 };
-                let events = Events::new(stream::iter(all.into_iter().take(n)));
-                Ok(Reply::Events(Box::new(events), Vec::new()))
-            }
-            _ => return rest(endpoint, ask),
+        let is_whole = ask.parameter == "whole";
+        let reply = if endpoint == Endpoint::SessionMessages {
+            pieces(vec![piece("[1,"), if is_whole { piece("2]") } else { Err(Cut) }])
+        } else if endpoint == Endpoint::ChatStream {
+            Ok(Reply::Nothing)
+        } else if [Endpoint::AgentStream, Endpoint::AgentRun].contains(&endpoint) {
+            let all = [piece("id: r.1\ndata: {}\n\ndata: [DONE]\n\n"), Err(Cut)];
+            let n_frames = if is_whole { 1 } else { 2 };
+            let events = Events::new(stream::iter(all.into_iter().take(n_frames)));
+            Ok(Reply::Events(Box::new(events), Vec::new()))
+        } else {
+            return rest(endpoint, ask);
         };
         Box::pin(async move { reply })
     })

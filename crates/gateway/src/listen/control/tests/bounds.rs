@@ -1,7 +1,6 @@
 //! How much, how many and how long.
 
 use super::*;
-use tokio::io::AsyncWriteExt as _;
 
 fn bounded(change: impl FnOnce(&mut Bounds)) -> Plan {
     let mut plan = Plan::default();
@@ -92,7 +91,7 @@ async fn who_says_nothing_is_let_go_and_who_listens_is_not() {
 }
 
 #[tokio::test]
-async fn a_line_that_does_not_arrive_is_cut() {
+async fn a_line_that_does_not_arrive_in_time_is_the_last_one() {
     let house =
         House::open(Plan { body_read: Some(Duration::from_millis(50)), ..Plan::default() }).await;
     let mut lines = Lines::of(house.socket()).await;
@@ -122,8 +121,7 @@ async fn a_client_that_does_not_read_lines_is_cut_and_slows_nobody() {
         Box::pin(async move { Ok(Reply::Events(events, Vec::new())) })
     });
     let house = House::open(plan).await;
-    let (mut deaf, mut keen) =
-        (Lines::of(house.socket()).await, Lines::of(house.socket()).await);
+    let (mut deaf, mut keen) = (Lines::of(house.socket()).await, Lines::of(house.socket()).await);
     deaf.say(1, "subscribe", json!({})).await;
     assert_eq!(deaf.hear().await.unwrap()["id"], 1);
     keen.say(1, "subscribe", json!({})).await;
