@@ -42,7 +42,7 @@ mod pen;
 mod request;
 mod told;
 
-use lines::{Lines, Stop};
+use lines::{Heard, Lines, Stop};
 use pen::Pen;
 use request::Id;
 
@@ -125,8 +125,9 @@ impl<W: AsyncWrite + Unpin> Desk<'_, W> {
                 }
                 () = self.closing.cancelled() => break End::Quiet,
                 line = lines.next(), if has_room => match line {
-                    Ok(Some(line)) => due.push(self.one(line)),
-                    Ok(None) => break End::Gone,
+                    Ok(Heard::Line(line)) => due.push(self.one(line)),
+                    Ok(Heard::Begun) => {}
+                    Ok(Heard::Over) => break End::Gone,
                     Err(Stop::Broken(error)) => return Err(error),
                     Err(Stop::Refused(refused)) => break End::Refused(refused),
                 },

@@ -29,6 +29,17 @@ pub(super) enum Stop {
     Refused(Refused),
 }
 
+/// What was read.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// A line, without its end.
+    Line(Payload),
+    /// The beginning of one: somebody may lose patience from now on.
+    Begun,
+    /// The client has sent its last one.
+    Over,
+}
+
 /// The lines of a connection.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
@@ -61,12 +72,12 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         self.reader
     }
 
-    /// Returns the next line that is not blank, without its end; none when the client has sent its last one,
-    /// which needs no end. Nothing is lost when this is dropped while it waits.
+    /// Returns the next line that is not blank, and before that its beginning when the rest has to be waited
+    /// for. The last one needs no end. Nothing is lost when this is dropped while it waits.
     ///
     /// # Errors
     /// When there will be no further one.
-    pub(super) async fn next(&mut self) -> Result<Option<Payload>, Stop> {
+    pub(super) async fn next(&mut self) -> Result<Heard, Stop> {
         loop {
             let end = self.rest.iter().position(|byte| *byte == b'\n');
             let n_bytes = end.unwrap_or(self.rest.len());
@@ -79,15 +90,16 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 self.begun = None;
                 let line = self.line.take();
                 if !line.iter().all(u8::is_ascii_whitespace) {
-                    return Ok(Some(line));
+                    return Ok(Heard::Line(line));
                 }
                 if self.is_over && self.rest.is_empty() {
-                    return Ok(None);
+                    return Ok(Heard::Over);
                 }
                 continue;
             }
             if self.line.len() > 0 && self.begun.is_none() {
                 self.begun = Some(Instant::now());
+                return Ok(Heard::Begun);
             }
             self.rest.reserve(READ_BYTES);
             let read = self.reader.read_buf(&mut self.rest).await.map_err(Stop::Broken)?;

@@ -81,7 +81,7 @@ fn of_line(line: Payload) -> (Id, Result<Wish, Refused>) {
 
 fn wish(mut fields: Fields<'_>, line: &Bytes) -> Result<(&'static Route, Bytes), Refused> {
     let op = fields.take("op").ok_or_else(|| invalid("op", "op: missing field"))?;
-    let op: String = serde_json::from_str(op.get()).map_err(|_| invalid("op", "op: no text"))?;
+    let op: String = serde_json::from_str(op.get()).map_err(|_bad| invalid("op", "op: no text"))?;
     let args = fields.take("args").map(RawValue::get);
     if let Some((name, _)) = fields.0.first() {
         let text = format!("{name}: unknown field, expected `id`, `op` or `args`");
@@ -153,7 +153,7 @@ fn parameter(fields: &mut Fields<'_>, name: &str) -> Result<String, Refused> {
         }
     };
     let text: String = serde_json::from_str(value.get())
-        .map_err(|_| invalid(field, format!("{field}: no text")))?;
+        .map_err(|_bad| invalid(field, format!("{field}: no text")))?;
     if text.is_empty() || PATH_PARAMETER_BYTES_MAX < text.len() || text.contains('\0') {
         let why = format!("{field} has 1 to {PATH_PARAMETER_BYTES_MAX} bytes, and no NUL");
         return Err(invalid(field, why));
@@ -221,30 +221,33 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Reads an object's fields.
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Vec<(String, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Self::Value::new();
+        while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
+            if fields.len() == CONTROL_FIELDS_MAX {
+                return Err(A::Error::custom("too many fields"));
+            }
+            if fields.iter().any(|(known, _)| *known == name) {
+                return Err(A::Error::custom("a field is given twice"));
+            }
+            fields.push((name, value));
+        }
+        Ok(fields)
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Vec<(String, &'de RawValue)>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields = Self::Value::new();
-                while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
-                    if fields.len() == CONTROL_FIELDS_MAX {
-                        return Err(A::Error::custom("too many fields"));
-                    }
-                    if fields.iter().any(|(known, _)| *known == name) {
-                        return Err(A::Error::custom("a field is given twice"));
-                    }
-                    fields.push((name, value));
-                }
-                Ok(fields)
-            }
-        }
         deserializer.deserialize_map(Reader).map(Self)
     }
 }

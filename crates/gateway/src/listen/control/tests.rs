@@ -212,19 +212,18 @@ fn odd() -> Handler {
         let pieces =
             |all: Vec<Result<Bytes, Cut>>| Ok(Reply::Pieces(Pieces::new(stream::iter(all))));
         let piece = |text: &'static str| Ok(Bytes::from_static(text.as_bytes()));
-        let reply = match endpoint {
-            Endpoint::SessionMessages if ask.parameter == "whole" => {
-                pieces(vec![piece("[1,"), piece("2]")])
-            }
-            Endpoint::SessionMessages => pieces(vec![piece("[1,"), Err(Cut)]),
-            Endpoint::ChatStream => Ok(Reply::Nothing),
-            Endpoint::AgentStream | Endpoint::AgentRun => {
-                let all = vec![piece("id: r.1\ndata: {}\n\ndata: [DONE]\n\n"), Err(Cut)];
-                let n = if ask.parameter == "whole" { 1 } else { 2 };
-                let events = Events::new(stream::iter(all.into_iter().take(n)));
-                Ok(Reply::Events(Box::new(events), Vec::new()))
-            }
-            _ => return rest(endpoint, ask),
+        let is_whole = ask.parameter == "whole";
+        let reply = if endpoint == Endpoint::SessionMessages {
+            pieces(vec![piece("[1,"), if is_whole { piece("2]") } else { Err(Cut) }])
+        } else if endpoint == Endpoint::ChatStream {
+            Ok(Reply::Nothing)
+        } else if [Endpoint::AgentStream, Endpoint::AgentRun].contains(&endpoint) {
+            let all = [piece("id: r.1\ndata: {}\n\ndata: [DONE]\n\n"), Err(Cut)];
+            let n_frames = if is_whole { 1 } else { 2 };
+            let events = Events::new(stream::iter(all.into_iter().take(n_frames)));
+            Ok(Reply::Events(Box::new(events), Vec::new()))
+        } else {
+            return rest(endpoint, ask);
         };
         Box::pin(async move { reply })
     })

@@ -21,7 +21,7 @@ async fn until(lines: &mut Lines, mut is_it: impl FnMut(&Value) -> bool) -> Valu
 
 fn wish(script: &str) -> Value {
     json!({
-        "cwd": "/", "sessionFile": "/nowhere/session.jsonl", "command": ["sh", "-c", script],
+        "cwd": "/", "command": ["sh", "-c", script],
         "env": {"PATH": "/usr/local/bin:/usr/bin:/bin"}, "name": "told", "origin": "bg",
         "model": "m", "thinking": "high",
     })
@@ -33,9 +33,12 @@ async fn jobs_are_driven_by_lines_as_their_first_clients_did() {
     let mut lines = stage.lines().await;
     let told = lines.ask("ping", json!({})).await;
     assert_eq!((&told["ok"], &told["result"]["protocol"]), (&json!(true), &json!(PROTOCOL)));
-    let job = lines.ask("dispatch", wish("read x; exit 3")).await["result"].clone();
+    let file = stage.work.join("session.jsonl");
+    let mut body = wish("read x; exit 3");
+    body["sessionFile"] = json!(file);
+    let job = lines.ask("dispatch", body).await["result"].clone();
     assert_eq!((&job["name"], &job["state"]), (&json!("told"), &json!("working")));
-    assert_eq!(job["session_file"], "/nowhere/session.jsonl");
+    assert_eq!(job["session_file"], json!(file));
     let id = job["id"].as_str().unwrap();
     let rows = lines.ask("list", json!({"all": true, "cwd": "/"})).await["result"].clone();
     assert_eq!(rows[0]["id"], *id);

@@ -91,7 +91,7 @@ async fn who_says_nothing_is_let_go_and_who_listens_is_not() {
 }
 
 #[tokio::test]
-async fn a_line_that_does_not_arrive_is_cut() {
+async fn a_line_that_does_not_arrive_in_time_is_the_last_one() {
     let house =
         House::open(Plan { body_read: Some(Duration::from_millis(50)), ..Plan::default() }).await;
     let mut lines = Lines::of(house.socket()).await;
