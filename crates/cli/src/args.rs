@@ -1,5 +1,7 @@
 //! The command line as it was typed.
 
+pub(crate) mod jobs;
+
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{
@@ -44,6 +46,11 @@ pub(crate) enum Command {
     Providers(Json),
     /// Lists the models that can be asked
     Models(Models),
+    /// Says from inside a job how it is
+    Report(jobs::Report),
+    /// Lets agents report how they are
+    #[command(subcommand)]
+    Hooks(jobs::Hooks),
     /// Gathers what a bug report needs
     #[command(subcommand)]
     Debug(Debug),

@@ -4,8 +4,10 @@ mod completions;
 pub(crate) mod daemon;
 pub(crate) mod debug;
 mod demo;
+mod hooks;
 pub(crate) mod host;
 mod models;
+pub(crate) mod report;
 mod run;
 mod secrets;
 mod sessions;
@@ -24,6 +26,8 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Secrets(command) => secrets::run(command),
         Command::Providers(json) => models::providers(json),
         Command::Models(models) => models::run(&models),
+        Command::Report(report) => report::run(report),
+        Command::Hooks(command) => hooks::run(command),
         Command::Debug(command) => debug::run(command),
         Command::Completions { shell } => completions::shell(shell),
         Command::Man { dir } => completions::man(&dir),

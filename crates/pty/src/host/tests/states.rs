@@ -1,6 +1,7 @@
 //! How a job says that it is, and how that is told.
 
 use super::*;
+use crate::hello::{Control, Reply, Said, Token};
 
 const TOKEN: &str = "token-of-the-job";
 
@@ -88,6 +89,28 @@ fn only_who_knows_the_token_may_report() {
     });
     let asked = json!({"op": "report", "state": "done", "token": ""});
     assert_eq!(empty.unwrap().control().ask(&asked)["error"]["code"], "forbidden");
+}
+
+#[test]
+fn a_host_can_be_asked_for_one_thing() {
+    let job = Job::sh("cat");
+    let ask =
+        |socket: &std::path::Path, control: &Control| crate::ask::ask(socket, control, PATIENCE);
+    let explained = ask(job.files.socket(), &Control::Explain).unwrap();
+    let Reply::Explained(explained) = explained else { panic!("{explained:?}") };
+    let text = explained.to_string();
+    assert!(text.starts_with("working, as the process tells: the program runs\n"), "{text}");
+    let token = Token("wrong".into());
+    let report =
+        Control::Report { state: Said::Done, message: None, seq: None, source: None, token };
+    assert!(!format!("{report:?}").contains("wrong"));
+    assert_eq!(ask(job.files.socket(), &report).unwrap_err().code, "forbidden");
+    let missing = ask(&job.dir.path().join("none"), &report).unwrap_err();
+    assert_eq!((missing.code.as_str(), missing.effect), ("host_unreachable", Effect::NotStarted));
+    let deaf = job.dir.path().join("deaf.sock");
+    let _listener = std::os::unix::net::UnixListener::bind(&deaf).unwrap();
+    let silent = crate::ask::ask(&deaf, &report, Duration::from_millis(20)).unwrap_err();
+    assert_eq!((silent.code.as_str(), silent.effect), ("host_silent", Effect::Indeterminate));
 }
 
 #[test]
