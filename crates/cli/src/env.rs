@@ -17,6 +17,11 @@ pub(crate) fn get(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// Returns the socket and the token of the job that this process runs in, if it does.
+pub(crate) fn job() -> Option<(PathBuf, String)> {
+    Some((get("STEAD_JOB_SOCK")?.into(), get("STEAD_JOB_TOKEN")?))
+}
+
 /// Returns all variables, for the tools' environment to be built from.
 pub(crate) fn all() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()

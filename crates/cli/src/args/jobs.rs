@@ -42,6 +42,14 @@ pub(crate) enum Jobs {
     },
     /// Waits until a job is done, or waits for somebody; 1 when it ends otherwise
     Wait(Wait),
+    /// Tells why a job is in the state it is in: what was heard, and how it was weighed
+    Explain {
+        /// Its id, its name, or a unique part of either
+        #[arg(value_hint = ValueHint::Other)]
+        job: String,
+        #[command(flatten)]
+        json: Json,
+    },
     /// Calls a job something else
     Rename {
         /// Its id, its name, or a unique part of either

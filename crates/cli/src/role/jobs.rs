@@ -16,6 +16,7 @@ use api::{
 };
 use pty::job::JobFiles;
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use vocab::{
     ids::{BadJobId, JobId},
     outcome::Failure,
@@ -58,6 +59,7 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
                 let _: Done = order(&client, Endpoint::JobSend, &job, &SendText { text }).await?;
                 Ok(ExitCode::from(exit::OK))
             }
+            Jobs::Explain { job, json } => explain(&client, &job, json.json).await,
             Jobs::Rename { job, name } => {
                 let body = RenameJob { name: name.join(" ") };
                 let row: JobRow = order(&client, Endpoint::JobRename, &job, &body).await?;
@@ -93,6 +95,17 @@ pub(crate) fn files_of(text: &str) -> anyhow::Result<JobFiles> {
             .map_err(|bad: BadJobId| Failure::not_started("answer_malformed", bad.to_string()))?;
         Ok(files(&id))
     })
+}
+
+/// Tells why a job is as it is.
+async fn explain(client: &Client, job: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let answer = client.json::<(), Value>(Endpoint::JobExplain, Target::of(job), None).await;
+    let told = answer.map_err(|error| named(job, error))?;
+    if as_json {
+        return Ok(print::json(&told));
+    }
+    let explanation: arbiter::Explanation = serde_json::from_value(told)?;
+    Ok(print::out(&clean::clean(&explanation.to_string())))
 }
 
 /// Asks for an operation on the job that a text means.

@@ -159,4 +159,15 @@ limits! { FACES:
     NOTIFY_MS_MAX: u64 = 10_000, "ms",
         "for the program that tells something; it is ended then, and the next one has its turn",
         "cli::a_notification_that_hangs_holds_nobody_up";
+
+    // cli, inside jobs and beside agents
+    REPORT_ANSWER_MS_MAX: u64 = 1_000, "milliseconds",
+        "how long a report waits for the job's host, which answers in one; an agent waits for its hooks",
+        "cli::a_report_to_a_host_that_is_silent_is_given_up";
+    HOOK_EVENT_BYTES_MAX: u64 = 16 << 20, "bytes",
+        "what an agent tells a hook; a file that it is about to write is in it",
+        "cli::a_hook_reads_all_that_it_is_told_and_says_nothing";
+    HOOKS_FILE_BYTES_MAX: u64 = 1 << 20, "bytes",
+        "an agent's configuration that is read and written; people write theirs by hand",
+        "cli::a_configuration_that_is_too_long_is_left_alone";
 }

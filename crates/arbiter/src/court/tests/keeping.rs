@@ -93,3 +93,25 @@ fn a_screen_is_looked_at_when_it_stands_still_or_has_not_for_long() {
     other.note(Fact::new(AT(100), What::Wrote));
     assert!(!other.wants_look(AT(99_000)));
 }
+
+#[test]
+fn an_explanation_can_be_read() {
+    let mut arbiter = super::arbiter("claude");
+    arbiter.note(Fact::new(AT(0), report("hook", Claim::Working, Some(2))));
+    arbiter.note(Fact::new(AT(1_000), report("hook", Claim::Idle, Some(1))));
+    arbiter.note(Fact::new(AT(2_000), screen(Claim::Idle)(2_000)));
+    let expected = "\
+working, as was reported: hook reported it
+  for 2.5 s, confidence high
+  agent: claude
+weighed:
+  decides    hook reported it (working)
+  waits      its screen is of the kind rule (idle): it must last before it takes back a stronger kind
+heard:
+  0.5 s ago      screen        idle (rule)
+  2.5 s ago      report        working (hook)
+late reports that were ignored: 1
+judged again in 2.5 s, if nothing happens before
+";
+    assert_eq!(arbiter.explain(AT(2_500)).to_string(), expected);
+}
