@@ -12,7 +12,7 @@ use crate::{exit, print};
 
 mod jobs;
 
-pub(crate) use jobs::{Bg, Jobs, Ls, Until, Wait, Which};
+pub(crate) use jobs::{Bg, Jobs, Ls, Until, View, Wait, Which};
 
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]
@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Run(Run),
     #[command(flatten)]
     Jobs(Jobs),
+    /// Shows everything that runs on one screen: what needs you, what works, what has ended
+    View(View),
     /// Lists, shows and deletes sessions
     #[command(subcommand)]
     Sessions(Sessions),

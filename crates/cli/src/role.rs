@@ -10,6 +10,7 @@ mod models;
 mod run;
 mod secrets;
 mod sessions;
+pub(crate) mod view;
 
 use std::process::ExitCode;
 
@@ -21,6 +22,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Demo(demo) => demo::run(&demo),
         Command::Run(run) => run::run(run),
         Command::Jobs(command) => jobs::run(command),
+        Command::View(view) => view::run(&view),
         Command::Sessions(command) => sessions::run(command),
         Command::Daemon(command) => daemon::run(&command),
         Command::Secrets(command) => secrets::run(command),

@@ -50,8 +50,8 @@ pub(super) async fn carry_out(
             Ok(String::new())
         }
         Order::StopJob(job) => {
-            let _: JobRow = post(client, Endpoint::JobStop, &job.id, &NoWishes {}).await?;
-            Ok(format!("stopped · {}", job.name))
+            let row: JobRow = post(client, Endpoint::JobStop, &job.id, &NoWishes {}).await?;
+            Ok(format!("stopped · {}", row.name))
         }
         Order::StopSession(session) => {
             let body = AbortRequest { session_id: session.id };
@@ -61,8 +61,8 @@ pub(super) async fn carry_out(
         Order::RemoveJob(job) => remove(client, Endpoint::JobRemove, job).await,
         Order::RemoveSession(session) => remove(client, Endpoint::SessionDelete, session).await,
         Order::Respawn(job) => {
-            let _: JobRow = post(client, Endpoint::JobRespawn, &job.id, &NoWishes {}).await?;
-            Ok(format!("started · {}", job.name))
+            let row: JobRow = post(client, Endpoint::JobRespawn, &job.id, &NoWishes {}).await?;
+            Ok(format!("started · {}", row.name))
         }
         Order::Rename { job, name } => {
             let row: JobRow =
