@@ -101,6 +101,9 @@ pub struct DispatchJob {
     /// What asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// Whether what it shows is kept. What is typed never is.
+    #[serde(default = "yes")]
+    pub record: bool,
 }
 
 impl std::fmt::Debug for DispatchJob {

@@ -87,6 +87,7 @@ pub const STATUSES: &[(&str, u16)] = &[
     ("command_missing", 400),
     ("command_too_long", 413),
     ("socket_path_too_long", 400),
+    ("session_file_unusable", 400),
     ("unauthorized", 401),
     ("foreign_host", 403),
     ("foreign_origin", 403),

@@ -10,7 +10,7 @@ use std::{
 
 use api::secret::Key;
 use daemon::paths::{Paths, SOCKET_NAME};
-use vocab::outcome::Failure;
+use vocab::{ids::JOB_MARKER, outcome::Failure};
 
 /// Returns a variable that is set and not empty.
 pub(crate) fn get(name: &str) -> Option<String> {
@@ -108,6 +108,16 @@ pub(crate) fn keys<'a>(wanted: impl Iterator<Item = (&'a str, &'a str)>) -> BTre
             get(variable).map(|key| (provider.to_owned(), key.into()))
         })
         .collect()
+}
+
+/// Returns the job that this process runs in, if it does.
+pub(crate) fn own_job() -> Option<String> {
+    get(JOB_MARKER)
+}
+
+/// Returns the keys that a person wants to let go of jobs with.
+pub(crate) fn detach_keys() -> Option<String> {
+    get("STEAD_DETACH_KEYS")
 }
 
 /// Tells whether output may carry colors.

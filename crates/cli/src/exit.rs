@@ -27,6 +27,7 @@ pub(crate) fn code_of(code: &str) -> u8 {
         "usage" | "ambiguous" | "invalid_field" | "unknown_field" | "config_invalid" => USAGE,
         "not_found"
         | "job_not_found"
+        | "not_recorded"
         | "session_not_found"
         | "workspace_not_found"
         | "no_live_run"

@@ -133,7 +133,7 @@ fn begin(
     };
     let child = scope::launch_detached(&plan, &streams)?;
     drop(streams);
-    let said = first_line(reader);
+    let said = first_line(reader, Duration::from_millis(HOST_READY_MS_MAX));
     if said.as_deref() == Ok("ready") {
         return Ok(child);
     }
@@ -160,14 +160,14 @@ enum Silence {
     Late,
 }
 
-fn first_line(pipe: OwnedFd) -> Result<String, Silence> {
+fn first_line(pipe: OwnedFd, limit: Duration) -> Result<String, Silence> {
     let (sender, said) = mpsc::sync_channel(1);
     // A thread of its own: it ends with the pipe, which ends with the host's first line.
     std::thread::spawn(move || {
         let line = BufReader::new(std::fs::File::from(pipe)).lines().next();
         sender.send(line).ok();
     });
-    match said.recv_timeout(Duration::from_millis(HOST_READY_MS_MAX)) {
+    match said.recv_timeout(limit) {
         Ok(Some(Ok(line))) => Ok(line),
         Ok(Some(Err(_)) | None) | Err(mpsc::RecvTimeoutError::Disconnected) => Err(Silence::Ended),
         Err(mpsc::RecvTimeoutError::Timeout) => Err(Silence::Late),
@@ -201,5 +201,43 @@ struct Watched(Arc<Child>);
 impl AsRawFd for Watched {
     fn as_raw_fd(&self) -> RawFd {
         self.0.as_fd().as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_says_nothing_is_ended() {
+        assert_eq!(HOST_READY_MS_MAX, 10_000);
+        let limit = Duration::from_millis(50);
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        assert_eq!(first_line(reader, limit), Err(Silence::Late));
+        drop(writer);
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        drop(writer);
+        assert_eq!(first_line(reader, limit * 100), Err(Silence::Ended));
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        rustix::io::write(&writer, b"ready\nmore").unwrap();
+        assert_eq!(first_line(reader, limit * 100).as_deref(), Ok("ready"));
+    }
+
+    #[test]
+    fn a_program_that_is_no_host_is_told_apart_from_one_that_failed() {
+        let id: JobId = "0123abcd".parse().unwrap();
+        let path = [("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+        let check = |command: &[&str], code: &str| {
+            let command: Vec<OsString> = command.iter().map(OsString::from).collect();
+            assert_eq!(begin(&path, &command, &id).unwrap_err().code, code, "{command:?}");
+        };
+        // The manager's program ended without starting anything.
+        check(&["sh", "-c", "exit 1"], NOT_PLACED);
+        check(
+            &["sh", "-c", r#"echo '{"code":"cwd_missing","effect":"not_started","message":"m"}'"#],
+            "cwd_missing",
+        );
+        check(&["sh", "-c", "echo nonsense"], "host_failed");
+        check(&["no-such-program"], "program_missing");
     }
 }

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         }
         // There are as many hosts as jobs, and each stays as small as it starts.
         Some((first, rest)) if first == role::host::WORD => return role::host::run(rest),
+        Some((first, [])) if first == role::guard::WORD => return role::guard::run(),
         _ => {}
     }
     let args = match args::Args::try_parse() {

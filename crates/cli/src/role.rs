@@ -1,11 +1,14 @@
 //! What the program is this time, chosen before anything else starts.
 
+mod attach;
 mod completions;
 pub(crate) mod daemon;
 pub(crate) mod debug;
 mod demo;
+pub(crate) mod guard;
 pub(crate) mod host;
 mod jobs;
+mod logs;
 mod models;
 mod run;
 mod secrets;
@@ -24,6 +27,8 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Jobs(command) => jobs::run(command),
         Command::View(view) => view::run(&view),
         Command::Sessions(command) => sessions::run(command),
+        Command::Attach(attach) => attach::run(&attach),
+        Command::Logs(logs) => logs::run(&logs),
         Command::Daemon(command) => daemon::run(&command),
         Command::Secrets(command) => secrets::run(command),
         Command::Providers(json) => models::providers(json),

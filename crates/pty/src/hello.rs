@@ -3,6 +3,8 @@
 //!
 //! Not here: what a host does with it.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub use vocab::job::JobState as Life;
 use vocab::outcome::Failure;
@@ -11,7 +13,8 @@ use vocab::outcome::Failure;
 pub const PROTOCOL: u32 = 1;
 
 /// What this program understands beyond the protocol's first version.
-pub const FEATURES: &[&str] = &["focus", "resync", "roles", "send", STATES];
+pub const FEATURES: &[&str] =
+    &["flush", "focus", "record", "resync", "roles", "send", STATES, "upgrade"];
 
 /// The feature of a `control` client that wants to be told every change of STATE.
 pub const STATES: &str = "states";
@@ -121,6 +124,13 @@ pub enum Control {
     Detach,
     /// Ends the program and all it has started.
     Terminate,
+    /// Writes what is recorded so far, for whoever wants to read it now.
+    Flush,
+    /// Goes on as another build of the program; neither the job nor its clients notice.
+    Upgrade {
+        /// The program's file.
+        path: PathBuf,
+    },
     /// Types a text.
     Send {
         /// The text, line ends as a keyboard makes them (`\r`).
@@ -175,6 +185,25 @@ pub struct Status {
     pub features: Vec<String>,
     /// The title that the program set.
     pub title: String,
+    /// Whether what it shows is recorded.
+    #[serde(default)]
+    pub recording: Recording,
+}
+
+/// Whether a job is recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Recording {
+    /// Nobody wanted it, or the host is too old to say.
+    #[default]
+    Off,
+    /// It is.
+    On,
+    /// It cannot be written at the moment, and goes on once it can.
+    Paused {
+        /// What the system said.
+        why: String,
+    },
 }
 
 /// STATE: what a client may do, the terminal's size, and how the job is. Sent whenever one of it changes.

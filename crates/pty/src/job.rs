@@ -59,6 +59,14 @@ pub struct JobRecord {
     pub daemon_socket: Option<PathBuf>,
     /// The version that wrote this.
     pub stead_version: String,
+    /// Tells whether what it shows is recorded.
+    #[serde(default = "is_recorded")]
+    pub record: bool,
+}
+
+/// What a record that does not say means.
+fn is_recorded() -> bool {
+    true
 }
 
 impl std::fmt::Debug for JobRecord {
@@ -184,6 +192,12 @@ impl JobFiles {
         self.dir.join("screen.txt")
     }
 
+    /// Returns the directory of what was recorded.
+    #[must_use]
+    pub fn recording(&self) -> PathBuf {
+        self.dir.join("recording")
+    }
+
     /// Returns the file that the daemon keeps the state in.
     #[must_use]
     pub fn state(&self) -> PathBuf {
@@ -207,6 +221,12 @@ impl JobFiles {
             return Err(FilesError::SocketPath(self.socket.clone()));
         }
         Ok(())
+    }
+
+    /// Tells whether there is such a job.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        matches!(state_file::size(&self.record()), Ok(Some(_)))
     }
 
     /// Makes the job's directory and writes what it is.

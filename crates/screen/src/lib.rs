@@ -34,7 +34,7 @@ mod text;
 pub use answers::{Audience, Persona};
 pub use events::{Event, Progress, PromptMark, Query};
 pub use mirror::Mirror;
-pub use resets::{FOCUS_IN, FOCUS_OUT, Levels, resets};
+pub use resets::{FOCUS_IN, FOCUS_OUT, KEEP_TITLE, Levels, resets, retitle};
 pub use size::Size;
 pub use snapshot::Depth;
 

@@ -2,7 +2,7 @@
 //!
 //! The terminal's full reset is not used, since it takes the person's scrollback along.
 
-use vocab::limits::SCREEN_KEYBOARD_LEVELS_MAX;
+use vocab::limits::{SCREEN_KEYBOARD_LEVELS_MAX, SCREEN_TITLES_MAX};
 
 use crate::terminal::Terminal;
 
@@ -17,17 +17,22 @@ pub const FOCUS_OUT: &[u8] = b"\x1b[O";
 pub struct Levels {
     main: usize,
     alternate: usize,
+    titles: usize,
 }
 
 impl Levels {
     /// For whoever does not know, such as a guard whose client has died: as many as there may be. What an
     /// outer program had put below them is lost.
-    pub const UNKNOWN: Self =
-        Self { main: SCREEN_KEYBOARD_LEVELS_MAX, alternate: SCREEN_KEYBOARD_LEVELS_MAX };
+    pub const UNKNOWN: Self = Self {
+        main: SCREEN_KEYBOARD_LEVELS_MAX,
+        alternate: SCREEN_KEYBOARD_LEVELS_MAX,
+        titles: SCREEN_TITLES_MAX,
+    };
 
     pub(crate) fn held(terminal: &Terminal) -> Self {
         let [main, alternate] = &terminal.keyboards;
-        Self { main: main.n_levels(), alternate: alternate.n_levels() }
+        let titles = terminal.labels.titles.len();
+        Self { main: main.n_levels(), alternate: alternate.n_levels(), titles }
     }
 }
 
@@ -56,12 +61,31 @@ const LABELS: &str = "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\\x
 /// Returns what restores a local terminal.
 ///
 /// The cursor stays where it is. The title is taken back from the terminal's own stack, where the client
-/// put it when it began.
+/// put it with [`KEEP_TITLE`] when it began, below those that the program has put there.
 pub fn resets(levels: Levels) -> Vec<u8> {
     let mut out = Vec::new();
     write(levels, &mut out);
-    out.extend_from_slice(b"\x1b[23;2t");
+    write_title(levels, &mut out);
     out
+}
+
+/// Puts the title onto the terminal's own stack, from where [`resets`] takes it back.
+pub const KEEP_TITLE: &[u8] = b"\x1b[22;2t";
+
+/// Returns what clears the way for a further snapshot, which puts the program's titles onto the stack once
+/// more: it takes those away that are there, down to the terminal's own one.
+pub fn retitle() -> Vec<u8> {
+    let mut out = CALM.as_bytes().to_vec();
+    write_title(Levels::UNKNOWN, &mut out);
+    out.extend_from_slice(KEEP_TITLE);
+    out
+}
+
+fn write_title(levels: Levels, out: &mut Vec<u8>) {
+    // One that finds nothing on the stack does nothing.
+    for _ in 0..=levels.titles {
+        out.extend_from_slice(b"\x1b[23;2t");
+    }
 }
 
 /// Writes all but the title, which a snapshot sets itself.

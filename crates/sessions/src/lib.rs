@@ -22,3 +22,4 @@ mod scratch;
 mod stage;
 mod stop;
 mod unstored;
+mod writer;

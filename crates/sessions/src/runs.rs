@@ -18,7 +18,7 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
-use crate::live::Live;
+use crate::{live::Live, writer::Writer};
 
 const IN_FLIGHT: &str = "run_in_flight";
 
@@ -87,6 +87,8 @@ pub struct Reservation {
     runs: Runs,
     session: SessionId,
     over: Option<watch::Sender<bool>>,
+    /// What other programs see of it.
+    writer: Option<Writer>,
 }
 
 impl Runs {
@@ -116,7 +118,7 @@ impl Runs {
             return Err(in_flight(session));
         }
         slots.taken.insert(session.clone(), Slot::Reserved);
-        Ok(Reservation { runs: self.clone(), session: session.clone(), over: None })
+        Ok(Reservation { runs: self.clone(), session: session.clone(), over: None, writer: None })
     }
 
     /// Returns the live run of a session once nobody is about to start or change it any more.
@@ -190,6 +192,11 @@ impl Runs {
 }
 
 impl Reservation {
+    /// Keeps other programs from writing the session for as long as this is held.
+    pub(crate) fn hold(&mut self, writer: Writer) {
+        self.writer = Some(writer);
+    }
+
     /// Makes the run visible. It works until this reservation is dropped.
     pub fn go_live(&mut self, live: Arc<Live>, pen: Pen) -> LiveRun {
         let (sender, over) = watch::channel(false);
@@ -203,6 +210,8 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
+        // Given back first: whoever takes the slot finds it free.
+        self.writer = None;
         self.runs.lock().taken.remove(&self.session);
         if let Some(over) = &self.over {
             over.send(true).ok();

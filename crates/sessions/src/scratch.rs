@@ -14,7 +14,7 @@ use std::{
 use stdx::state_file;
 use vocab::{ids::SessionId, limits::SCRATCH_SWEEP_MAX, outcome::Failure};
 
-use crate::sessions::Sessions;
+use crate::{sessions::Sessions, writer};
 
 /// The directory in a session's own directory that its runs work in.
 pub(crate) const NAME: &str = "scratch";
@@ -105,6 +105,8 @@ fn remove_gone(dir: &Path) -> io::Result<bool> {
 
 fn remove_unused(dir: &Path) -> io::Result<bool> {
     state_file::remove_empty(&dir.join(NAME))?;
+    // A run that was killed before it was stored leaves its note; the session's slot is ours now.
+    state_file::remove(&dir.join(writer::NAME))?;
     state_file::remove_empty(dir)
 }
 

@@ -99,8 +99,9 @@ impl Sessions {
             let mut wanted = start.wanted.clone();
             wanted.sticky = row.as_ref().and_then(|row| row.model.clone());
             let chosen = self.models.choose(&wanted, &start.keys).await?;
-            let begun = Begun::new(self, caller, (session, row), &start, &chosen)?;
+            let begun = Begun::new(self, caller, (session.clone(), row), &start, &chosen)?;
             let lease = self.open(begun.cwd()).await?;
+            reservation.hold(self.writer_of(&session).await?);
             let transcript = self.transcript_of(&begun).await?;
             // From here on whoever asked may go away: what is stored is set to work all the same, and
             // is there for the same request when it comes again.

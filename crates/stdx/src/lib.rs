@@ -8,3 +8,4 @@ pub mod lock;
 pub mod proc_id;
 pub mod secret;
 pub mod state_file;
+pub mod writer_lock;

@@ -91,6 +91,9 @@ pub(crate) struct Bg {
     /// The session file that the program writes, which no other program may write meanwhile
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "command")]
     pub(crate) session_file: Option<PathBuf>,
+    /// Do not keep what the program shows
+    #[arg(long, requires = "command")]
+    pub(crate) no_record: bool,
     /// A workspace of the configuration, for a session
     #[arg(short, long, value_name = "NAME", value_hint = ValueHint::Other, conflicts_with_all = ["dir", "command"])]
     pub(crate) workspace: Option<String>,

@@ -16,8 +16,12 @@ use api::{
     job::{JobRow, NoWishes, PinJob, RenameJob, SendText},
     routes::Endpoint,
 };
+use pty::job::JobFiles;
 use serde::{Serialize, de::DeserializeOwned};
-use vocab::outcome::Failure;
+use vocab::{
+    ids::{BadJobId, JobId},
+    outcome::Failure,
+};
 
 use crate::{
     args::{Jobs, Which},
@@ -64,6 +68,27 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// Finds the files of the job that a text means. A whole id needs no daemon to be understood, since
+/// looking at a job should not wait for one.
+pub(crate) fn files_of(text: &str) -> anyhow::Result<JobFiles> {
+    let paths = env::paths()?;
+    let files = |id: &JobId| JobFiles::new(&paths.home, &paths.runtime, id);
+    if let Ok(id) = text.parse::<JobId>()
+        && files(&id).exists()
+    {
+        return Ok(files(&id));
+    }
+    super::block_on(async {
+        let client = client::connect(&paths).await?;
+        let row = show(&client, text).await?;
+        let id: JobId = row
+            .id
+            .parse()
+            .map_err(|bad: BadJobId| Failure::not_started("answer_malformed", bad.to_string()))?;
+        Ok(files(&id))
+    })
+}
+
 /// Asks for an operation on the job that a text means.
 pub(crate) async fn order<B: Serialize + Sync, A: DeserializeOwned>(
     client: &Client,
@@ -85,6 +110,23 @@ pub(crate) async fn show(client: &Client, job: &str) -> Result<JobRow, Failure> 
     }
     let answer = client.json::<(), _>(Endpoint::JobShow, Target::of(job), None).await;
     answer.map_err(|error| named(job, error))
+}
+
+/// Shows the job, or else the session, that a text means.
+pub(crate) async fn show_any(client: &Client, text: &str) -> Result<JobRow, Failure> {
+    let no_job = match show(client, text).await {
+        Err(failure) if failure.code == "job_not_found" => failure,
+        other => return other,
+    };
+    let session = match resolve::session(client, text).await {
+        Ok(session) => session,
+        Err(failure) if failure.code == "session_not_found" => return Err(no_job),
+        Err(failure) => return Err(failure),
+    };
+    let target = Target { parameter: "", query: "all=true" };
+    let rows = client.json::<(), Vec<JobRow>>(Endpoint::JobList, target, None).await;
+    let rows = rows.map_err(Failure::from)?;
+    rows.into_iter().find(|row| row.id == session.id).ok_or(no_job)
 }
 
 /// Says what a text could have meant.

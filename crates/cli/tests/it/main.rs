@@ -1,6 +1,10 @@
 //! The program from outside: what a person and a script see of it, with a daemon of each test's own.
 
 #[cfg(test)]
+mod attach;
+#[cfg(test)]
+mod attached;
+#[cfg(test)]
 mod daemon;
 #[cfg(test)]
 mod demo;
@@ -9,6 +13,8 @@ mod home;
 #[cfg(test)]
 mod host;
 #[cfg(test)]
+mod jobs;
+#[cfg(test)]
 mod others;
 #[cfg(test)]
 mod pty;
@@ -16,3 +22,5 @@ mod pty;
 mod run;
 #[cfg(test)]
 mod terminal;
+#[cfg(test)]
+mod tmux;

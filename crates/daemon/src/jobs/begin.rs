@@ -3,7 +3,11 @@
 //! A job's record is written before its host is started, and it is listed from then on: whatever
 //! happens next, somebody can find it. One that did not begin leaves nothing.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use pty::job::{FilesError, HostNote, JobNote, JobRecord};
 use stdx::proc_id::ProcId;
@@ -37,6 +41,8 @@ pub struct Dispatch {
     pub session_file: Option<PathBuf>,
     /// What has asked for it; `dispatch` when absent.
     pub origin: Option<String>,
+    /// Whether what it shows is kept.
+    pub record: bool,
 }
 
 impl std::fmt::Debug for Dispatch {
@@ -123,6 +129,7 @@ impl Jobs {
     async fn launch(self: &Arc<Self>, id: &JobId) -> Result<(), Failure> {
         let host = self.parts.launcher.launch(self.files(id)).await?;
         self.note_host(id, &host).await;
+        self.learn(id).await;
         tokio::spawn(watch::watch(Arc::clone(self), id.clone(), host));
         self.tell(JobFact::JobStarted { job: id.clone() }).await;
         Ok(())
@@ -185,6 +192,7 @@ impl Jobs {
         let asked = wish.name.as_deref().map(name::short).filter(|name| !name.is_empty());
         let wanted = asked.unwrap_or_else(|| name::of_command(&wish.command));
         let name = name::unique(&wanted, &self.book().names());
+        let session_file = wish.session_file.or_else(|| session_file(&wish.command, &wish.cwd));
         Ok(JobRecord {
             id,
             name,
@@ -193,8 +201,9 @@ impl Jobs {
             env: wish.env,
             env_names: wish.env_names,
             token: token()?,
-            session_file: wish.session_file,
+            session_file,
             origin: wish.origin.unwrap_or_else(|| "dispatch".to_owned()),
+            record: wish.record,
             agent: caller.is_agent(),
             created_at: self.now(),
             daemon_socket: Some(self.parts.socket.clone()),
@@ -205,6 +214,20 @@ impl Jobs {
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed.load(std::sync::atomic::Ordering::SeqCst)
     }
+}
+
+/// Returns the session file that a command names itself: `pi --session FILE`.
+fn session_file(command: &[String], cwd: &Path) -> Option<PathBuf> {
+    let (program, args) = command.split_first()?;
+    if program.rsplit('/').next() != Some("pi") {
+        return None;
+    }
+    let next = args.iter().skip(1).map(Some).chain([None]);
+    args.iter().zip(next).find_map(|(word, next)| match word.split_once('=') {
+        Some(("--session", file)) => Some(cwd.join(file)),
+        None if word == "--session" => next.map(|file| cwd.join(file)),
+        _ => None,
+    })
 }
 
 pub(super) fn draining() -> Failure {
@@ -218,4 +241,24 @@ fn token() -> Result<String, Failure> {
         |errno| Failure::not_started("internal", format!("no random number can be had: {errno}")),
     )?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_session_file_of_a_known_program_is_read_from_its_arguments() {
+        let check = |command: &[&str], expected: Option<&str>| {
+            let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
+            let found = session_file(&command, Path::new("/w"));
+            assert_eq!(found.as_deref(), expected.map(Path::new), "{command:?}");
+        };
+        check(&["pi", "--session", "s.jsonl", "go on"], Some("/w/s.jsonl"));
+        check(&["/usr/bin/pi", "--session=/s/a.jsonl"], Some("/s/a.jsonl"));
+        check(&["pi", "--session"], None);
+        check(&["pi", "say --session"], None);
+        check(&["grep", "--session", "x"], None);
+        check(&[], None);
+    }
 }

@@ -109,6 +109,10 @@ impl Jobs {
             let (jobs, job) = (Arc::clone(self), id.clone());
             let clearing = tokio::task::spawn_blocking(move || {
                 jobs.parts.launcher.end_leftovers(&job);
+                // What it showed last was recorded up to a moment before, and its text was not written.
+                if let Some(text) = pty::record::recover(&jobs.files(&job)) {
+                    stdx::state_file::replace(&jobs.files(&job).screen(), text.as_bytes()).ok();
+                }
                 stdx::state_file::remove(jobs.files(&job).socket()).ok();
             });
             clearing.await.ok();

@@ -91,7 +91,7 @@ impl Handle {
 
 impl Jobs {
     /// Asks a host what is known only to it.
-    async fn learn(&self, id: &JobId) {
+    pub(super) async fn learn(&self, id: &JobId) {
         if self.book().get(id).is_some_and(|entry| entry.note.worker_pid.is_some()) {
             return;
         }

@@ -58,6 +58,7 @@ pub(super) async fn dispatch(services: &Services, ask: &Ask) -> Result<Reply, Re
         env_names: body.env_names,
         session_file: body.session_file,
         origin: body.origin,
+        record: body.record,
     };
     let started = services.daemon.jobs.dispatch(&ask.caller, wish).await?;
     Reply::json(&row(started))

@@ -4,6 +4,10 @@ use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
 use rustix::fs::{Mode, OFlags};
 use sandbox::{Environment, Host as Machine, Plan, Policy, Scope, scope::Child};
+use stdx::{
+    clock::Timestamp,
+    writer_lock::{Refused, WriterLock},
+};
 use vocab::outcome::Failure;
 
 use super::terminal::Pty;
@@ -37,6 +41,28 @@ pub(super) fn start(
     let scope = Scope::open_job(files.id().as_str());
     let child = scope.launch_on_terminal(&plan, end)?;
     Ok((child, scope))
+}
+
+/// Takes the right to write the session file that the program will write; none where none is known.
+///
+/// # Errors
+/// When another program that lives writes it.
+pub(super) fn hold_session(
+    record: &JobRecord,
+    at: Timestamp,
+) -> Result<Option<WriterLock>, Failure> {
+    let Some(file) = &record.session_file else { return Ok(None) };
+    let mut path = file.clone().into_os_string();
+    path.push(".lock");
+    WriterLock::acquire(Path::new(&path), at).map(Some).map_err(|refused| match &refused {
+        Refused::Held { .. } => {
+            let why = format!("another program writes {}: {refused}", file.display());
+            Failure::not_started("locked", why).with_hint("end it first, or name another file")
+        }
+        Refused::Io { .. } => {
+            Failure::not_started("session_file_unusable", format!("the lock of it: {refused}"))
+        }
+    })
 }
 
 /// Returns a program's name as a plan takes it: one that was written as a path begins where the job does.

@@ -4,21 +4,24 @@ use screen::FOCUS_OUT;
 use vocab::{limits::HOST_INPUT_BYTES_MAX, outcome::Failure};
 
 use super::{Host, client::Client};
-use crate::hello::{self, Control, FEATURES, PROTOCOL, Reason, Reply, Status};
+use crate::{
+    hello::{self, Control, FEATURES, PROTOCOL, Reason, Reply, Status},
+    text,
+};
 
 impl Host {
     /// Does what was asked and answers.
     pub(super) fn control(&mut self, id: u64, payload: &[u8]) {
-        let done = hello::from_json::<Control>(payload).and_then(|asked| self.operate(asked));
+        let done = hello::from_json::<Control>(payload).and_then(|asked| self.operate(id, asked));
         let reply = done.unwrap_or_else(|error| Reply::Failed { error });
         if let Some(client) = self.crowd.find(id) {
             client.reply(&reply);
         }
     }
 
-    fn operate(&mut self, asked: Control) -> Result<Reply, Failure> {
+    fn operate(&mut self, id: u64, asked: Control) -> Result<Reply, Failure> {
         match asked {
-            Control::Snapshot => Ok(Reply::Snapshot { text: self.screen_text() }),
+            Control::Snapshot => Ok(Reply::Snapshot { text: text::of(&self.mirror) }),
             Control::Status => Ok(Reply::Status(Box::new(self.status()))),
             Control::Detach => {
                 for client in self.crowd.clients.iter_mut().filter(|client| client.watches()) {
@@ -31,6 +34,12 @@ impl Host {
                 Ok(Reply::Done { ok: true })
             }
             Control::Send { text } => self.send(&text),
+            // Whoever goes on answers.
+            Control::Upgrade { path } => Err(self.upgrade(id, &path)),
+            Control::Flush => {
+                self.paper.recorder.flush();
+                Ok(Reply::Done { ok: true })
+            }
         }
     }
 
@@ -64,6 +73,7 @@ impl Host {
             protocol: PROTOCOL,
             features: FEATURES.iter().map(|feature| (*feature).to_owned()).collect(),
             title: self.mirror.title().to_owned(),
+            recording: self.recording(),
         }
     }
 }

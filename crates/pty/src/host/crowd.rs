@@ -29,7 +29,7 @@ pub(super) struct Crowd {
     pub(super) writer: Option<u64>,
     /// The program has asked the writer's terminal something.
     pub(super) is_asked: bool,
-    n_seen: u64,
+    pub(super) n_seen: u64,
 }
 
 impl Crowd {
@@ -260,7 +260,7 @@ fn size(cols: Option<u32>, rows: Option<u32>) -> Option<Size> {
     Some(Size::clamped(number(cols?)?, number(rows?)?))
 }
 
-fn persona(terminal: Terminal) -> Persona {
+pub(super) fn persona(terminal: Terminal) -> Persona {
     let Terminal { attributes, version, name, cell, foreground, background } = terminal;
     Persona { attributes, version, name, cell, foreground, background }
 }

@@ -55,6 +55,10 @@ impl End {
         self.seen.is_none()
     }
 
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
     pub(super) fn is_drained(&self) -> bool {
         self.is_drained
     }
@@ -136,6 +140,8 @@ impl Host {
         }
         self.program.end.is_drained = true;
         self.write_paper();
+        // A recording that cannot be written holds nothing up.
+        self.paper.recorder.finish(&self.mirror, &exit);
         match self.files.write_exit(&exit) {
             Ok(()) => Some(exit),
             // Somebody removed the job with its directory: nobody is left who would read it.

@@ -8,16 +8,25 @@ use stdx::state_file;
 use vocab::limits::{HOST_INPUT_BYTES_MAX, HOST_QUIET_MS, HOST_SCREEN_AGE_MS_MAX, HOST_TURN_BYTES};
 
 use super::{Host, READ_BYTES, terminal::Output};
-use crate::frame::{self, Kind};
+use crate::{
+    frame::{self, Kind},
+    record::{Recorder, Told},
+    text,
+};
 
-/// When the screen's text is written.
-#[derive(Debug, Default)]
+/// What goes to disk: the recording at once, the screen's text when it is quiet.
+#[derive(Debug)]
 pub(super) struct Paper {
+    pub(super) recorder: Recorder,
     /// When the oldest and the youngest output came that it does not hold.
     unwritten: Option<(Duration, Duration)>,
 }
 
 impl Paper {
+    pub(super) fn new(recorder: Recorder) -> Self {
+        Self { recorder, unwritten: None }
+    }
+
     pub(super) fn dirty(&mut self, now: Duration) {
         let oldest = self.unwritten.map_or(now, |(oldest, _)| oldest);
         self.unwritten = Some((oldest, now));
@@ -51,6 +60,8 @@ impl Host {
     }
 
     fn show(&mut self, bytes: &[u8]) {
+        // First, as it may begin with the screen as it is.
+        self.record(Told::Output(bytes));
         self.mirror.feed(bytes);
         self.paper.dirty(self.clock.monotonic());
         if self.crowd.clients.iter().any(super::client::Client::watches) {
@@ -85,15 +96,6 @@ impl Host {
         }
     }
 
-    /// Returns the screen as text, without blank lines at its end.
-    pub(super) fn screen_text(&self) -> String {
-        let mut lines = self.mirror.screen_text();
-        while lines.last().is_some_and(String::is_empty) {
-            lines.pop();
-        }
-        lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
-    }
-
     pub(super) fn write_paper_when_due(&mut self) {
         if self.paper.due().is_some_and(|due| due <= self.clock.monotonic()) {
             self.write_paper();
@@ -102,7 +104,8 @@ impl Host {
 
     pub(super) fn write_paper(&mut self) {
         self.paper.unwritten = None;
+        self.paper.recorder.flush();
         // On a full disk the old text stands; the next one is tried again.
-        state_file::replace(&self.files.screen(), self.screen_text().as_bytes()).ok();
+        state_file::replace(&self.files.screen(), text::of(&self.mirror).as_bytes()).ok();
     }
 }

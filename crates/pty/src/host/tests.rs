@@ -20,7 +20,9 @@ use crate::{
 mod bad_luck;
 mod limits;
 mod looking;
+mod recording;
 mod typing;
+mod upgrade;
 
 /// Longer than anything here takes; a test that waits so long says what it has seen.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -64,6 +66,7 @@ impl Job {
             created_at: 0,
             daemon_socket: None,
             stead_version: "0".into(),
+            record: true,
         };
         change(&mut record);
         files.create(&record).unwrap();

@@ -32,6 +32,7 @@ fn record(files: &JobFiles) -> JobRecord {
         created_at: 1_700_000_000_000,
         daemon_socket: None,
         stead_version: "0.1.0".into(),
+        record: true,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::same::{SMALL, mirror};
 use crate::{
     events::{Event, Progress, PromptMark, Query},
-    resets::{Levels, resets},
+    resets::{KEEP_TITLE, Levels, resets, retitle},
     snapshot::Depth,
 };
 
@@ -108,6 +108,25 @@ fn resets_bring_back_a_usable_terminal() {
         let mut fresh = mirror(SMALL);
         fresh.feed(b"\x1b[H\x1b[2J\x1b[3J\x1b7");
         assert_eq!(difference(&fresh, &after), None);
+    }
+}
+
+#[test]
+fn a_terminal_gets_its_own_title_back() {
+    let mut program = mirror(SMALL);
+    program.feed(b"\x1b]2;one\x07\x1b[22;2t\x1b]2;two\x07\x1b[22;2t\x1b]2;three\x07");
+    for levels in [Levels::UNKNOWN, program.levels()] {
+        let mut client = mirror(SMALL);
+        client.feed(b"\x1b]2;own\x07");
+        client.feed(KEEP_TITLE);
+        for _ in 0..3 {
+            client.feed(&program.snapshot(Depth::Screen));
+            assert_eq!(client.terminal.labels.title, "three");
+            client.feed(&retitle());
+            client.feed(&program.snapshot(Depth::Screen));
+        }
+        client.feed(&resets(levels));
+        assert_eq!(client.terminal.labels.title, "own");
     }
 }
 

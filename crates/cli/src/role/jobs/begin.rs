@@ -34,6 +34,7 @@ pub(super) async fn run(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
             None => None,
         },
         origin: Some("bg".to_owned()),
+        record: !args.no_record,
     };
     let row: JobRow = client
         .json(Endpoint::JobDispatch, Target::default(), Some(&wish))

@@ -16,7 +16,7 @@ use crate::{
     args::{Until, Wait},
     exit,
     print::{self, clean},
-    role::jobs::{list, show},
+    role::jobs::{list, show_any},
 };
 
 /// The code when time is over first.
@@ -49,7 +49,7 @@ async fn wait(client: &Client, args: &Wait) -> Result<JobRow, Failure> {
     loop {
         let told = client.events::<()>(Endpoint::Events, Target::default(), None, None).await;
         let mut body = told.map_err(Failure::from)?.into_body();
-        let mut row = show(client, &args.job).await?;
+        let mut row = show_any(client, &args.job).await?;
         let mut decoder = sse::Decoder::default();
         while !is_over(&row, args.until) {
             let Some(frame) = body.frame().await else { break };
@@ -61,7 +61,7 @@ async fn wait(client: &Client, args: &Wait) -> Result<JobRow, Failure> {
                 break;
             }
             if events.iter().any(|event| event.data.contains(&row.id)) {
-                row = show(client, &row.id).await?;
+                row = show_any(client, &row.id).await?;
             }
         }
         if is_over(&row, args.until) {

@@ -128,6 +128,7 @@ fn entry(at: i64, ended_at: Option<i64>) -> book::Entry {
         token: String::new(),
         session_file: None,
         origin: "bg".into(),
+        record: false,
         agent: false,
         created_at: at,
         daemon_socket: None,

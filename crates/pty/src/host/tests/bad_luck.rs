@@ -134,3 +134,25 @@ fn a_job_that_was_removed_while_it_ran_ends_all_the_same() {
     assert_eq!(client.let_go(), json!({"reason": "exit"}));
     assert_eq!(job.ended().unwrap().code, Some(0));
 }
+
+#[test]
+fn a_session_file_has_one_writer_for_as_long_as_its_program_lives() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("s.jsonl");
+    let lock = dir.path().join("s.jsonl.lock");
+    let of = |script: &str| {
+        let command = ["sh", "-c", script].map(str::to_owned).to_vec();
+        let file = Some(file.clone());
+        Job::from(|record| (record.command, record.session_file) = (command, file))
+    };
+    let mut first = of("read x").unwrap();
+    let Err(failure) = of("true") else { panic!("two write one file") };
+    assert_eq!(failure.code, "locked");
+    let me = format!("process {} holds", std::process::id());
+    assert!(failure.message.contains(&me), "{failure:?}");
+    first.attach().type_in("x\r");
+    assert_eq!(first.end().code, Some(0));
+    assert!(!lock.exists());
+    let mut second = of("true").unwrap();
+    assert_eq!(second.end().code, Some(0));
+}
