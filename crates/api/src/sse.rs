@@ -35,11 +35,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When an event grows beyond its bound; the stream is then of no use any more.
-    pub fn feed(
-        &mut self,
-        bytes: &[u8],
-        out: &mut impl Extend<Event>,
-    ) -> Result<(), TooLarge> {
+    pub fn feed(&mut self, bytes: &[u8], out: &mut impl Extend<Event>) -> Result<(), TooLarge> {
         for &byte in bytes {
             let after_cr = std::mem::replace(&mut self.after_cr, byte == b'\r');
             match byte {

@@ -73,9 +73,7 @@ pub fn result(tool: &str, output: &Value) -> String {
     let only = text.trim();
     match (tool, count) {
         (_, 0) => "nothing".to_owned(),
-        ("read" | "grep" | "find" | "ls", _) if !only.starts_with(['(', 'N']) => {
-            lines(count)
-        }
+        ("read" | "grep" | "find" | "ls", _) if !only.starts_with(['(', 'N']) => lines(count),
         (_, 1) => only.to_owned(),
         _ => lines(count),
     }

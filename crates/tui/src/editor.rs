@@ -103,7 +103,12 @@ mod tests {
         check("ab", &[Key::Left, Key::Char('ü')], "aüb", ("aüb", 2));
         check("漢字", &[Key::Left, Key::Backspace], "字", ("字", 0));
         check("one two ", &[Key::Ctrl('w')], "one ", ("one ", 4));
-        check("one two", &[Key::Home, Key::Delete, Key::End, Key::Backspace], "ne tw", ("ne tw", 5));
+        check(
+            "one two",
+            &[Key::Home, Key::Delete, Key::End, Key::Backspace],
+            "ne tw",
+            ("ne tw", 5),
+        );
         check("abc", &[Key::Left, Key::Ctrl('u')], "c", ("c", 0));
         check("abc", &[Key::Ctrl('a'), Key::Right, Key::Ctrl('k')], "a", ("a", 1));
         check("a\r\nb\x1b\x07", &[], "a\nb", ("a↵b", 3));

@@ -19,3 +19,6 @@ mod transcript;
 mod update;
 mod view;
 mod words;
+
+#[cfg(test)]
+mod testing;

@@ -161,7 +161,9 @@ impl List {
     /// Returns where the selected row stands among those shown.
     fn place(&self) -> Option<usize> {
         let selected = self.selected.as_deref()?;
-        self.shown().iter().position(|idx| self.rows.get(*idx).is_some_and(|row| row.id == selected))
+        self.shown()
+            .iter()
+            .position(|idx| self.rows.get(*idx).is_some_and(|row| row.id == selected))
     }
 
     /// Sorts the rows into groups. What was selected stays so; where it is gone, its place is taken.
@@ -176,9 +178,8 @@ impl List {
             let Some(row) = self.rows.get(*idx) else { continue };
             let group = Group::of(row);
             if last != Some(group) {
-                let of_group = |idx: &&usize| {
-                    self.rows.get(**idx).is_some_and(|row| Group::of(row) == group)
-                };
+                let of_group =
+                    |idx: &&usize| self.rows.get(**idx).is_some_and(|row| Group::of(row) == group);
                 let n_rows = order.iter().filter(of_group).count();
                 self.entries.extend(last.map(|_| Entry::Gap));
                 self.entries.push(Entry::Heading(group, n_rows));

@@ -139,22 +139,42 @@ pub(crate) enum Haste {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Order {
     /// Starts a program.
-    Start { command: Vec<String> },
+    Start {
+        command: Vec<String>,
+    },
     /// Begins a session with a prompt.
-    Ask { prompt: String },
+    Ask {
+        prompt: String,
+    },
     /// Says more to a session.
-    Say { session: String, text: String },
+    Say {
+        session: String,
+        text: String,
+    },
     /// Answers what a session waits for.
-    Answer { session: String, block: BlockId, answer: Answer },
+    Answer {
+        session: String,
+        block: BlockId,
+        answer: Answer,
+    },
     /// Types into a job.
-    Type { job: String, text: String },
+    Type {
+        job: String,
+        text: String,
+    },
     StopJob(Named),
     StopSession(Named),
     RemoveJob(Named),
     RemoveSession(Named),
     Respawn(Named),
-    Rename { job: String, name: String },
-    Pin { job: Named, pinned: bool },
+    Rename {
+        job: String,
+        name: String,
+    },
+    Pin {
+        job: Named,
+        pinned: bool,
+    },
 }
 
 /// A job or session, and what people call it.

@@ -67,7 +67,14 @@ mod tests {
         check(
             "bash",
             json!({"command": "rm -rf x\r\u{1b}[2Kecho ok\nmore", "timeout": 5}),
-            &["bash wants to run:", "", "command:", "  rm -rf x␛[2Kecho ok", "  more", "timeout: 5"],
+            &[
+                "bash wants to run:",
+                "",
+                "command:",
+                "  rm -rf x␛[2Kecho ok",
+                "  more",
+                "timeout: 5",
+            ],
         );
         check(
             "edit",

@@ -92,11 +92,7 @@ pub enum Left {
 /// # Errors
 /// When there is no terminal, or it is gone.
 pub async fn run(setup: Setup, wanted: Wanted) -> Result<Left, Failure> {
-    let place = Place {
-        cwd: setup.ground.cwd.clone(),
-        home: setup.home.clone(),
-        is_alone: false,
-    };
+    let place = Place { cwd: setup.ground.cwd.clone(), home: setup.home.clone(), is_alone: false };
     Loop::begin(setup, wanted, place)?.go().await
 }
 
@@ -105,8 +101,7 @@ pub async fn run(setup: Setup, wanted: Wanted) -> Result<Left, Failure> {
 /// # Errors
 /// When there is no terminal, or it is gone.
 pub async fn session(setup: Setup, id: &str) -> Result<Left, Failure> {
-    let place =
-        Place { cwd: setup.ground.cwd.clone(), home: setup.home.clone(), is_alone: true };
+    let place = Place { cwd: setup.ground.cwd.clone(), home: setup.home.clone(), is_alone: true };
     let mut looping = Loop::begin(setup, Wanted::default(), place)?;
     let who = Named { id: id.to_owned(), name: String::new() };
     looping.state.watched = Some(Watched::new(who, RowKind::Session));

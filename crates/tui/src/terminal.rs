@@ -136,5 +136,9 @@ fn give_back() {
 }
 
 fn unusable(error: &io::Error) -> Failure {
-    Failure::new("terminal_gone", Effect::NotStarted, format!("the terminal cannot be used: {error}"))
+    Failure::new(
+        "terminal_gone",
+        Effect::NotStarted,
+        format!("the terminal cannot be used: {error}"),
+    )
 }

@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn a_cut_text_fits_and_says_that_it_was_cut() {
-        for text in ["plain words", "漢字漢字漢字", "e\u{301}e\u{301}e\u{301}", "", "🎉🎉"] {
+        for text in ["plain words", "漢字漢字漢字", "e\u{301}e\u{301}e\u{301}", "", "🎉🎉"]
+        {
             for columns in 0..14 {
                 for shown in [cut(text, columns), cut_front(text, columns)] {
                     assert!(width(&shown) <= columns, "{shown:?} in {columns}");

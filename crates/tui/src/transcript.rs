@@ -228,9 +228,8 @@ impl Item {
 fn output_lines(lines: &[String], columns: usize, tone: Tone) -> Vec<Line> {
     let room = columns.saturating_sub(4);
     let shown = lines.iter().take(OUTPUT_LINES_SHOWN);
-    let mut out: Vec<Line> = shown
-        .map(|line| Line { text: format!("  │ {}", text::cut(line, room)), tone })
-        .collect();
+    let mut out: Vec<Line> =
+        shown.map(|line| Line { text: format!("  │ {}", text::cut(line, room)), tone }).collect();
     if OUTPUT_LINES_SHOWN < lines.len() {
         let text = format!("  … {} more", lines.len() - OUTPUT_LINES_SHOWN);
         out.push(Line { text, tone: Tone::Aside });

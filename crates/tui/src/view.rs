@@ -116,7 +116,12 @@ fn head(page: &mut Page<'_>, state: &State) {
     };
     let right = columns.saturating_sub(text::width(link) + 1);
     let mut x = 1;
-    x += page.put((x, 0), right, if state.place.is_alone { "stead" } else { "stead view" }, Palette::strong());
+    x += page.put(
+        (x, 0),
+        right,
+        if state.place.is_alone { "stead" } else { "stead view" },
+        Palette::strong(),
+    );
     if !state.place.is_alone {
         for group in Group::ALL {
             let n_rows = state.list.count(group);

@@ -4,8 +4,9 @@
 //! understands is left to one.
 
 /// Signs that mean something to a shell outside of quotes.
-const OF_SHELLS: &[char] =
-    &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', ']', '{', '}', '~', '#', '\n', '!'];
+const OF_SHELLS: &[char] = &[
+    '|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', ']', '{', '}', '~', '#', '\n', '!',
+];
 
 /// Returns the program and its arguments; none when nothing is written.
 pub(crate) fn command(line: &str) -> Option<Vec<String>> {

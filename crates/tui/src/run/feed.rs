@@ -189,7 +189,11 @@ mod tests {
             r#"{"session":"ses_1","body":{"kind":"run_started"}}"#,
             Some(("run_started", "ses_1")),
         );
-        check("stead-fact", r#"{"body":{"kind":"job_ended","job":"01"}}"#, Some(("job_ended", "01")));
+        check(
+            "stead-fact",
+            r#"{"body":{"kind":"job_ended","job":"01"}}"#,
+            Some(("job_ended", "01")),
+        );
         check("stead-gap", "{}", None);
         check("stead-fact", "no json", None);
     }

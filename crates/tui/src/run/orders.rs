@@ -65,8 +65,7 @@ pub(super) async fn carry_out(
             Ok(format!("started · {}", row.name))
         }
         Order::Rename { job, name } => {
-            let row: JobRow =
-                post(client, Endpoint::JobRename, &job, &RenameJob { name }).await?;
+            let row: JobRow = post(client, Endpoint::JobRename, &job, &RenameJob { name }).await?;
             Ok(format!("renamed · {}", row.name))
         }
         Order::Pin { job, pinned } => {

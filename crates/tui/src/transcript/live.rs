@@ -32,7 +32,9 @@ impl Transcript {
                 let output = chunk.get("output").map(output_text).unwrap_or_default();
                 self.set_call(call, "done", output);
             }
-            "tool-output-error" => self.set_call(call, "failed", bounded_output(field("errorText"))),
+            "tool-output-error" => {
+                self.set_call(call, "failed", bounded_output(field("errorText")))
+            }
             "tool-output-denied" => self.set_call(call, "refused", call::refused(None)),
             "data-stead-progress" => self.progress(chunk),
             "data-stead-outcome" => {

@@ -224,12 +224,7 @@ impl State {
     }
 
     /// Answers, or reads on.
-    pub(super) fn answer_key(
-        &mut self,
-        key: Key,
-        mut asking: Asking,
-        commands: &mut Vec<Command>,
-    ) {
+    pub(super) fn answer_key(&mut self, key: Key, mut asking: Asking, commands: &mut Vec<Command>) {
         if asking.reason.is_some() {
             self.reason_key(key, asking, commands);
             return;

@@ -105,12 +105,7 @@ impl State {
     }
 
     /// Writes why not. Escape goes back to the question.
-    pub(super) fn reason_key(
-        &mut self,
-        key: Key,
-        mut asking: Asking,
-        commands: &mut Vec<Command>,
-    ) {
+    pub(super) fn reason_key(&mut self, key: Key, mut asking: Asking, commands: &mut Vec<Command>) {
         match key {
             Key::Esc => asking.reason = None,
             Key::Enter => {

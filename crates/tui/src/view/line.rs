@@ -70,9 +70,13 @@ fn keys(page: &mut Page<'_>, state: &State, y: usize) {
         (Mode::Answer(asking), _) if !asking.is_read => {
             &[("PgDn", "read on"), ("n", "refuse"), ("N", "with a reason"), ("Esc", "later")]
         }
-        (Mode::Answer(_), _) => {
-            &[("y", "allow"), ("n", "refuse"), ("N", "with a reason"), ("↑↓", "scroll"), ("Esc", "later")]
-        }
+        (Mode::Answer(_), _) => &[
+            ("y", "allow"),
+            ("n", "refuse"),
+            ("N", "with a reason"),
+            ("↑↓", "scroll"),
+            ("Esc", "later"),
+        ],
         (Mode::Normal, Look::Full) => &[
             ("Esc", "back"),
             ("a", "reply"),

@@ -96,7 +96,9 @@ pub(super) fn short_id(row: &JobRow) -> String {
     let id = clean::line(&row.id);
     match row.kind {
         RowKind::Job => id,
-        RowKind::Session => id.len().checked_sub(8).and_then(|at| id.get(at..)).unwrap_or(&id).to_owned(),
+        RowKind::Session => {
+            id.len().checked_sub(8).and_then(|at| id.get(at..)).unwrap_or(&id).to_owned()
+        }
     }
 }
 
@@ -104,9 +106,10 @@ pub(super) fn short_id(row: &JobRow) -> String {
 pub(super) fn detail(row: &JobRow) -> String {
     let what = match row.kind {
         RowKind::Session => "session",
-        RowKind::Job => row.command.first().map_or("job", |program| {
-            program.rsplit('/').next().unwrap_or(program)
-        }),
+        RowKind::Job => row
+            .command
+            .first()
+            .map_or("job", |program| program.rsplit('/').next().unwrap_or(program)),
     };
     let how = match (&row.waiting_for, &row.status) {
         (Some(waits_for), _) => format!("waits for {waits_for}"),
@@ -121,7 +124,9 @@ pub(super) fn detail(row: &JobRow) -> String {
 fn nothing(page: &mut Page<'_>, state: &State) {
     let room = state.size.columns.saturating_sub(4);
     let lines: &[&str] = match (&state.link, state.list.filter().is_empty()) {
-        (Link::Live, _) if state.rows == crate::state::Flight::Busy && state.list.rows().is_empty() => {
+        (Link::Live, _)
+            if state.rows == crate::state::Flight::Busy && state.list.rows().is_empty() =>
+        {
             &["…"]
         }
         (_, false) => &["nothing matches; Esc shows everything"],
