@@ -3,6 +3,11 @@
 //! Line ends that were pasted stay in the text and are shown as a sign. What becomes of it is others'
 //! business.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a key that means nothing here is none of its business, whichever it is"
+)]
+
 use vocab::limits::VIEW_LINE_BYTES_MAX;
 
 use crate::{clean, msg::Key, text};

@@ -1,5 +1,10 @@
 //! What a terminal sends, as messages.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a key that means nothing here is none of its business, whichever it is"
+)]
+
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::msg::{Key, Msg, Size};

@@ -228,11 +228,7 @@ impl Loop {
                 Heard::Key(_) | Heard::Signal => return Ok(Left::Told),
                 Heard::Told(msg) => {
                     self.take(msg);
-                    // What came together is drawn together.
-                    for _ in 0..VIEW_TOLD_MAX {
-                        let Ok(msg) = self.told.try_recv() else { break };
-                        self.take(msg);
-                    }
+                    self.take_all();
                 }
                 Heard::Time => {
                     looked = Instant::now();
@@ -261,6 +257,14 @@ impl Loop {
         self.state = state;
         for command in commands {
             self.act(command);
+        }
+    }
+
+    /// Takes what came together, so that it is drawn together.
+    fn take_all(&mut self) {
+        for _ in 0..VIEW_TOLD_MAX {
+            let Ok(msg) = self.told.try_recv() else { return };
+            self.take(msg);
         }
     }
 

@@ -210,10 +210,7 @@ impl State {
 
     /// Returns the question that is asked.
     pub(crate) fn asked(&self) -> Option<&Block> {
-        match &self.mode {
-            Mode::Answer(asking) => Some(&asking.block),
-            _ => None,
-        }
+        if let Mode::Answer(asking) = &self.mode { Some(&asking.block) } else { None }
     }
 
     /// Tells whether anything can be drawn.

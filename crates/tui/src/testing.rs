@@ -94,11 +94,6 @@ pub(crate) fn loaded(id: &str, run: &Value, messages: Value) -> Box<Loaded> {
             "id": id, "message": message, "model": {"provider": "demo", "model": "fix"},
             "mode": "ask", "interactive": true, "state": run, "started_at": 0,
         });
-        if let Value::Object(fields) = run {
-            for (name, value) in fields {
-                detail["run"][name] = value.clone();
-            }
-        }
     }
     Box::new(Loaded {
         detail: serde_json::from_value(detail).unwrap(),

@@ -202,8 +202,8 @@ impl Item {
             What::Note(text) => block("· ", "  ", text, Tone::Aside),
             What::Failure(text) => block("! ", "  ", text, Tone::Alarm),
             What::Call { tool, subject, state, output } => {
-                let head = format!("{tool}  {subject}");
-                let head = text::cut(&clean::line(&head), columns.saturating_sub(2));
+                let head = format!("{}  {}", clean::line(tool), clean::line(subject));
+                let head = text::cut(head.trim_end(), columns.saturating_sub(2));
                 out.push(Line { text: format!("● {head}"), tone: Tone::Call });
                 let is_over = !state.is_empty();
                 let (told, tone) = match state.as_str() {

@@ -24,3 +24,5 @@ mod run;
 mod terminal;
 #[cfg(test)]
 mod tmux;
+#[cfg(test)]
+mod view;

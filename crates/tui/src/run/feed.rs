@@ -15,7 +15,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::{Sender, error::SendError};
 use vocab::{
     limits::{CLIENT_SILENCE_MS_MAX, VIEW_RETRY_MS_MAX},
     outcome::{Effect, Failure},
@@ -36,16 +36,8 @@ pub(super) async fn facts(client: &Client, sender: &Sender<Msg>) {
             Err(failure) => failure.message,
             Ok(response) => {
                 n_failures = 0;
-                if sender.send(Msg::Link(Link::Live)).await.is_err() {
+                if hear(Stream::new(response.into_body()), sender).await.is_err() {
                     return;
-                }
-                let mut stream = Stream::new(response.into_body());
-                while let Some(events) = stream.next().await {
-                    for fact in events.iter().filter_map(fact_of) {
-                        if sender.send(Msg::Fact(fact)).await.is_err() {
-                            return;
-                        }
-                    }
                 }
                 "the daemon has ended, or its connection broke".to_owned()
             }
@@ -56,6 +48,17 @@ pub(super) async fn facts(client: &Client, sender: &Sender<Msg>) {
         tokio::time::sleep(pause(n_failures)).await;
         n_failures += 1;
     }
+}
+
+/// Tells the facts of one connection until it ends; fails when nobody listens any more.
+async fn hear(mut stream: Stream, sender: &Sender<Msg>) -> Result<(), SendError<Msg>> {
+    sender.send(Msg::Link(Link::Live)).await?;
+    while let Some(events) = stream.next().await {
+        for fact in events.iter().filter_map(fact_of) {
+            sender.send(Msg::Fact(fact)).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns how long to wait after so many failures in a row.

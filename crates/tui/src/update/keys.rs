@@ -1,5 +1,10 @@
 //! Keys as commands: what each does to the list, to what is watched, and to a question.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a key that means nothing here is none of its business, whichever it is"
+)]
+
 use api::job::{JobRow, RowKind};
 
 use crate::{

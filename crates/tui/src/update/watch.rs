@@ -55,17 +55,14 @@ impl State {
 
     /// Lets a peek go with the selection, and a name with its row.
     pub(super) fn follow_selection(&mut self, commands: &mut Vec<Command>) {
-        match (self.look, &self.mode) {
-            (Look::Peek, Mode::Normal | Mode::Filter(_)) => match self.list.selected() {
-                Some(_) => {
-                    let watched = self.watched.as_ref().map(|watched| watched.who.id.as_str());
-                    if watched != self.list.selected().map(|row| row.id.as_str()) {
-                        self.look_at_selected(Look::Peek, commands);
-                    }
-                }
+        if self.look == Look::Peek && matches!(self.mode, Mode::Normal | Mode::Filter(_)) {
+            let selected = self.list.selected().map(|row| row.id.as_str());
+            let watched = self.watched.as_ref().map(|watched| watched.who.id.as_str());
+            match selected {
+                Some(_) if selected == watched => {}
+                Some(_) => self.look_at_selected(Look::Peek, commands),
                 None => self.close_look(commands),
-            },
-            _ => {}
+            }
         }
         if let Some(watched) = &mut self.watched
             && let Some(row) = self.list.find(&watched.who.id)

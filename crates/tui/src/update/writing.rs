@@ -2,6 +2,11 @@
 //!
 //! Enter sends, Escape gives up; every other key is the line's.
 
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a key that means nothing here is none of its business, whichever it is"
+)]
+
 use api::job::RowKind;
 use vocab::message::Answer;
 

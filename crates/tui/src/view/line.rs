@@ -48,7 +48,7 @@ pub(super) fn draw(page: &mut Page<'_>, state: &State) -> Option<Position> {
         (_, Some(notice), _) => (notice.text.clone(), Style::new()),
         (_, None, Link::Lost { why }) => {
             let why = clean::line(why);
-            (format!("{why}; trying again · stead daemon start"), page.palette.alarm())
+            (format!("trying again (or: stead daemon start) · {why}"), page.palette.alarm())
         }
         (_, None, Link::Connecting | Link::Live) => return None,
     };

@@ -112,6 +112,8 @@ pub(super) fn detail(row: &JobRow) -> String {
             .map_or("job", |program| program.rsplit('/').next().unwrap_or(program)),
     };
     let how = match (&row.waiting_for, &row.status) {
+        // The heading says that it waits.
+        (Some(waits_for), _) if row.state == JobState::Blocked => waits_for.clone(),
         (Some(waits_for), _) => format!("waits for {waits_for}"),
         (None, Some(status)) => status.clone(),
         (None, None) if row.state == JobState::Working => "runs".to_owned(),

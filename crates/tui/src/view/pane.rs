@@ -4,7 +4,7 @@ use ratatui::style::{Color, Style};
 
 use super::{Page, Palette, dir, list};
 use crate::{
-    clean, question,
+    call, clean, question,
     state::{Asking, Content, State, Watched},
     text,
     transcript::{Line, Tone, Transcript},
@@ -39,8 +39,9 @@ pub(super) fn watched(page: &mut Page<'_>, state: &State, y: usize) {
 /// Returns the lines of a conversation, below them what it waits for.
 fn conversation(transcript: &Transcript, columns: usize, n_lines: usize, up: usize) -> Vec<Line> {
     let asks = transcript.questions.first().map(|block| {
-        let head = question::lines(block).into_iter().next().unwrap_or_default();
-        let text = text::cut(&format!("? {head}  a answers"), columns);
+        let about = clean::line(&call::subject(&block.tool, &block.input));
+        let text = format!("? {} wants to run: {about}", clean::line(&block.tool));
+        let text = format!("{} · a answers", text::cut(&text, columns.saturating_sub(12)));
         Line { text, tone: Tone::Alarm }
     });
     let room = n_lines.saturating_sub(usize::from(asks.is_some()));
