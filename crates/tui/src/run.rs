@@ -14,8 +14,6 @@ use std::{
 };
 
 use api::{client::Client, job::RowKind, secret::Key};
-use crossterm::event::EventStream;
-use futures_util::{FutureExt as _, StreamExt as _};
 use rustix::process::{Pid, Signal, kill_process};
 use stdx::clock::Clock;
 use tokio::{
@@ -30,10 +28,9 @@ use vocab::{
 };
 
 use crate::{
-    input,
     msg::{Command, Haste, Msg, Named},
     state::{Look, Place, State, Watched},
-    terminal::{self, Screen},
+    terminal::{Keys, Screen},
     update,
     view::Palette,
 };
@@ -116,9 +113,10 @@ fn queue() -> (Sender<Msg>, Receiver<Msg>) {
 
 /// What ended the wait of a turn.
 enum Heard {
-    Key(Option<io::Result<crossterm::event::Event>>),
+    Key(Option<Msg>),
     Told(Msg),
     Time,
+    Size,
     Signal,
     Task(Result<(), tokio::task::JoinError>),
 }
@@ -128,6 +126,7 @@ struct Signals {
     terminate: unix::Signal,
     hangup: unix::Signal,
     interrupt: unix::Signal,
+    size: unix::Signal,
 }
 
 impl Signals {
@@ -136,14 +135,16 @@ impl Signals {
             terminate: unix::signal(SignalKind::terminate())?,
             hangup: unix::signal(SignalKind::hangup())?,
             interrupt: unix::signal(SignalKind::interrupt())?,
+            size: unix::signal(SignalKind::window_change())?,
         })
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> Heard {
         tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
-            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => Heard::Signal,
+            _ = self.hangup.recv() => Heard::Signal,
+            _ = self.interrupt.recv() => Heard::Signal,
+            _ = self.size.recv() => Heard::Size,
         }
     }
 
@@ -163,7 +164,7 @@ struct Loop {
     wanted: Wanted,
     clock: Clock,
     signals: Signals,
-    keys: EventStream,
+    keys: Option<Keys>,
     sender: Sender<Msg>,
     told: Receiver<Msg>,
     tasks: JoinSet<()>,
@@ -195,7 +196,7 @@ impl Loop {
             wanted,
             clock,
             signals,
-            keys: EventStream::new(),
+            keys: Some(read_keys()?),
             sender,
             told,
             tasks: JoinSet::new(),
@@ -212,20 +213,20 @@ impl Loop {
             self.screen.draw(&self.state)?;
             let pause = if self.state.watches_a_screen() { GLANCE } else { REST };
             let heard = tokio::select! {
-                event = self.keys.next() => Heard::Key(event),
+                key = next_key(&mut self.keys) => Heard::Key(key),
                 Some(msg) = self.told.recv() => Heard::Told(msg),
-                () = self.signals.next() => Heard::Signal,
+                heard = self.signals.next() => heard,
                 Some(ended) = self.tasks.join_next() => Heard::Task(ended),
                 () = tokio::time::sleep_until(looked + pause) => Heard::Time,
             };
             match heard {
-                Heard::Key(Some(Ok(event))) => {
-                    if let Some(msg) = input::understand(event) {
-                        self.take(msg);
-                    }
-                }
+                Heard::Key(Some(msg)) => self.take(msg),
                 // A terminal that says nothing any more is gone.
-                Heard::Key(_) | Heard::Signal => return Ok(Left::Told),
+                Heard::Key(None) | Heard::Signal => return Ok(Left::Told),
+                Heard::Size => {
+                    let size = self.screen.size()?;
+                    self.take(Msg::Resize(size));
+                }
                 Heard::Told(msg) => {
                     self.take(msg);
                     self.take_all();
@@ -306,8 +307,9 @@ impl Loop {
                 });
             }
             Command::ForgetTyped => {
-                terminal::forget_typed();
-                while let Some(Some(_)) = self.keys.next().now_or_never() {}
+                if let Some(keys) = &mut self.keys {
+                    keys.forget();
+                }
             }
             Command::Attach(job) => self.next.attach = Some(job),
             Command::Quit => self.next.is_over = true,
@@ -323,7 +325,7 @@ impl Loop {
     /// Gives the terminal to a job until it is let go of. What is told meanwhile is taken, and not drawn.
     async fn attach(&mut self, job: &str) -> Result<Left, Failure> {
         // Two readers of one terminal would share its keys between them.
-        drop(std::mem::replace(&mut self.keys, EventStream::new()));
+        self.keys = None;
         self.screen.leave();
         let mut left = Left::Quit;
         let result = match (self.setup.attach)(job) {
@@ -349,9 +351,23 @@ impl Loop {
             return Ok(left);
         }
         self.screen.enter()?;
+        self.keys = Some(read_keys()?);
         self.take(Msg::Resize(self.screen.size()?));
         self.take(Msg::Returned(result));
         Ok(left)
+    }
+}
+
+fn read_keys() -> Result<Keys, Failure> {
+    Keys::read()
+        .map_err(|error| Failure::not_started("failed", format!("keys cannot be read: {error}")))
+}
+
+/// Waits for the next key, for ever where nobody reads any.
+async fn next_key(keys: &mut Option<Keys>) -> Option<Msg> {
+    match keys {
+        Some(keys) => keys.next().await,
+        None => std::future::pending().await,
     }
 }
 

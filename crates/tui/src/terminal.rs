@@ -1,49 +1,47 @@
 //! The terminal while it is ours: raw, on its second screen, and given back whatever happens.
 //!
-//! What is drawn is decided elsewhere. A kill that nobody can hear is beyond it.
+//! What is drawn is decided elsewhere. It asks the terminal nothing, so that no answer can be taken for keys.
+//! A kill that nobody can hear is beyond it.
+
+mod keys;
+mod paint;
 
 use std::{
-    io::{self, BufWriter, IsTerminal as _, Stdout, Write as _},
-    sync::{
-        Once,
-        atomic::{AtomicBool, Ordering},
-    },
+    io::{self, IsTerminal as _, Write as _},
+    sync::{Mutex, Once, PoisonError},
 };
 
-use crossterm::{
-    cursor::{Hide, Show},
-    event::{DisableBracketedPaste, EnableBracketedPaste},
-    execute,
-    style::{Attribute, SetAttribute},
-    terminal::{self, EnterAlternateScreen, LeaveAlternateScreen},
+use ratatui_core::{buffer::Buffer, layout::Rect};
+use rustix::{
+    stdio::{stdin, stdout},
+    termios::{self, OptionalActions, QueueSelector, Termios},
 };
-use ratatui::{Terminal, backend::CrosstermBackend};
 use vocab::outcome::{Effect, Failure};
 
+pub(crate) use keys::Keys;
+
 use crate::{
-    input,
     msg::Size,
     state::State,
     view::{self, Palette},
 };
 
-/// Whether there is something to give back.
-static IS_OURS: AtomicBool = AtomicBool::new(false);
+/// The second screen, pasted texts as such, no cursor.
+const ENTER: &str = "\x1b[?1049h\x1b[?2004h\x1b[?25l";
+/// All of that back, and no style.
+const LEAVE: &str = "\x1b[0m\x1b[?25h\x1b[?2004l\x1b[?1049l";
+const CLEAR: &str = "\x1b[0m\x1b[2J";
+
+/// How the terminal was, while it is ours.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
-/// Bytes that are collected before they are written: a full screen in one write.
-const WRITE_BYTES: usize = 64 * 1024;
-
 /// The screen. Dropping it gives the terminal back.
+#[derive(Debug)]
 pub(crate) struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     palette: Palette,
-}
-
-impl std::fmt::Debug for Screen {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Screen").finish_non_exhaustive()
-    }
+    /// What the terminal shows; none when that is not known.
+    shown: Option<Buffer>,
 }
 
 impl Screen {
@@ -65,9 +63,7 @@ impl Screen {
                 before(info);
             }));
         });
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(WRITE_BYTES, io::stdout()));
-        let terminal = Terminal::new(backend).map_err(|error| unusable(&error))?;
-        let mut screen = Self { terminal, palette };
+        let mut screen = Self { palette, shown: None };
         screen.enter()?;
         Ok(screen)
     }
@@ -77,11 +73,14 @@ impl Screen {
     /// # Errors
     /// When it is gone.
     pub(crate) fn enter(&mut self) -> Result<(), Failure> {
-        IS_OURS.store(true, Ordering::SeqCst);
-        terminal::enable_raw_mode()
-            .and_then(|()| execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, Hide))
-            .and_then(|()| self.terminal.clear())
-            .map_err(|error| unusable(&error))
+        self.shown = None;
+        let before = termios::tcgetattr(stdin()).map_err(|error| unusable(&error.into()))?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
+        termios::tcsetattr(stdin(), OptionalActions::Now, &raw)
+            .map_err(|error| unusable(&error.into()))?;
+        write(ENTER).map_err(|error| unusable(&error))
     }
 
     /// Gives the terminal to somebody else for a while.
@@ -89,26 +88,36 @@ impl Screen {
         give_back();
     }
 
-    /// Returns how large it is.
+    /// Returns how large it is; what a terminal does not know is what most are.
     ///
     /// # Errors
     /// When it is gone.
     pub(crate) fn size(&self) -> Result<Size, Failure> {
-        terminal::size().map(input::size_of).map_err(|error| unusable(&error))
+        let told = termios::tcgetwinsize(stdout()).map_err(|error| unusable(&error.into()))?;
+        let known = |cells: u16, usual: usize| if cells == 0 { usual } else { cells.into() };
+        Ok(Size { columns: known(told.ws_col, 80), lines: known(told.ws_row, 24) })
     }
 
-    /// Draws the state.
+    /// Draws the state: what has changed since it was last drawn, in one write.
     ///
     /// # Errors
     /// When the terminal is gone.
     pub(crate) fn draw(&mut self, state: &State) -> Result<(), Failure> {
-        let palette = self.palette;
-        let drawn = self.terminal.draw(|frame| {
-            if let Some(cursor) = view::draw(state, palette, frame.buffer_mut()) {
-                frame.set_cursor_position(cursor);
+        let cells = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+        let area = Rect::new(0, 0, cells(state.size.columns), cells(state.size.lines));
+        let mut next = Buffer::empty(area);
+        let cursor = view::draw(state, self.palette, &mut next);
+        let mut out = String::new();
+        let shown = match self.shown.take().filter(|shown| shown.area == area) {
+            Some(shown) => shown,
+            None => {
+                out.push_str(CLEAR);
+                Buffer::empty(area)
             }
-        });
-        drawn.map(drop).map_err(|error| unusable(&error))
+        };
+        paint::paint(&shown, &next, cursor, &mut out);
+        self.shown = Some(next);
+        write(&out).map_err(|error| unusable(&error))
     }
 }
 
@@ -120,25 +129,24 @@ impl Drop for Screen {
 
 /// Forgets what was typed and not read yet.
 pub(crate) fn forget_typed() {
-    rustix::termios::tcflush(rustix::stdio::stdin(), rustix::termios::QueueSelector::IFlush).ok();
+    termios::tcflush(stdin(), QueueSelector::IFlush).ok();
 }
 
 /// Gives the terminal back, once. A terminal that is gone has nobody to be told.
 fn give_back() {
-    if !IS_OURS.swap(false, Ordering::SeqCst) {
-        return;
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(before) = before {
+        write(LEAVE).ok();
+        termios::tcsetattr(stdin(), OptionalActions::Now, &before).ok();
     }
-    let mut out = io::stdout();
-    let reset = SetAttribute(Attribute::Reset);
-    execute!(out, reset, DisableBracketedPaste, LeaveAlternateScreen, Show).ok();
-    out.flush().ok();
-    terminal::disable_raw_mode().ok();
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
 fn unusable(error: &io::Error) -> Failure {
-    Failure::new(
-        "terminal_gone",
-        Effect::NotStarted,
-        format!("the terminal cannot be used: {error}"),
-    )
+    let why = format!("the terminal cannot be used: {error}");
+    Failure::new("terminal_gone", Effect::NotStarted, why)
 }

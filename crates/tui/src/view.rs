@@ -6,7 +6,7 @@ mod line;
 mod list;
 mod pane;
 
-use ratatui::{
+use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},
     style::{Color, Modifier, Style},

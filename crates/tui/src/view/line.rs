@@ -1,7 +1,7 @@
 //! The last two lines: what is being written, asked or said, and which keys mean something now.
 
 use api::job::RowKind;
-use ratatui::{layout::Position, style::Style};
+use ratatui_core::{layout::Position, style::Style};
 
 use super::{Page, Palette, dir};
 use crate::{

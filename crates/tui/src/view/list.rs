@@ -1,7 +1,7 @@
 //! The list: headings and rows, of which only those in sight are looked at.
 
 use api::job::{JobRow, RowKind};
-use ratatui::style::{Modifier, Style};
+use ratatui_core::style::{Modifier, Style};
 use vocab::job::JobState;
 
 use super::{Page, ago, dir};
@@ -79,7 +79,7 @@ fn row(page: &mut Page<'_>, state: &State, y: usize, columns: &Columns, row: &Jo
     page.put((x, y), columns.name, &clean::line(&row.name), plain);
     x += columns.name + 1;
     let is_bad = matches!(row.state, JobState::Failed);
-    let style = if is_bad { page.palette.color(ratatui::style::Color::Red) } else { plain };
+    let style = if is_bad { page.palette.color(ratatui_core::style::Color::Red) } else { plain };
     page.put((x, y), columns.detail, &detail(row), style);
     x += columns.detail + 1;
     if 0 < columns.dir {

@@ -1,6 +1,6 @@
 //! What is watched: a job's screen, a session's conversation, a question.
 
-use ratatui::style::{Color, Style};
+use ratatui_core::style::{Color, Style};
 
 use super::{Page, Palette, dir, list};
 use crate::{

@@ -7,38 +7,19 @@ use crate::{
     msg::{Key, Msg, Size},
     testing::{Play, loaded, parked, row, rows, said, session_id},
 };
-use ratatui::{Terminal, backend::TestBackend};
 use serde_json::json;
 
 const SIZES: [(usize, usize); 2] = [(80, 24), (120, 40)];
 
-/// Draws a state as a terminal would show it.
+/// Draws a state, with a mark where the cursor stands.
 fn drawn(state: &State, has_colors: bool) -> Buffer {
     let (columns, lines) = (state.size.columns, state.size.lines);
-    let backend = TestBackend::new(columns.try_into().unwrap(), lines.try_into().unwrap());
-    let mut terminal = Terminal::new(backend).unwrap();
-    let draw = |frame: &mut ratatui::Frame<'_>| {
-        let cursor = draw(state, Palette { has_colors }, frame.buffer_mut());
-        if let Some(cursor) = cursor {
-            frame.set_cursor_position(cursor);
-        }
-    };
-    terminal.draw(draw).unwrap();
-    let mut buffer = terminal.backend().buffer().clone();
-    if let Some(cursor) = draw_cursor(state) {
+    let area = Rect::new(0, 0, columns.try_into().unwrap(), lines.try_into().unwrap());
+    let mut buffer = Buffer::empty(area);
+    if let Some(cursor) = draw(state, Palette { has_colors }, &mut buffer) {
         buffer[cursor].set_symbol("▏");
     }
     buffer
-}
-
-fn draw_cursor(state: &State) -> Option<Position> {
-    let area = Rect::new(
-        0,
-        0,
-        u16::try_from(state.size.columns).unwrap(),
-        u16::try_from(state.size.lines).unwrap(),
-    );
-    draw(state, Palette { has_colors: false }, &mut Buffer::empty(area))
 }
 
 fn text(buffer: &Buffer) -> String {

@@ -149,6 +149,9 @@ limits! { FACES:
     VIEW_ITEM_BYTES_MAX: usize = 64 << 10, "bytes",
         "a text of a conversation; longer ones lose their beginning, what a tool gave its end",
         "tui::a_conversation_is_bounded";
+    VIEW_ESCAPE_MS: u64 = 50, "ms",
+        "after Escape until it counts as the key: the rest of a key's sequence comes along with it",
+        "tui::a_sequence_that_does_not_go_on_is_let_go";
     VIEW_ORDERS_MAX: usize = 16, "orders",
         "carried out at once; one that ends a job takes some seconds",
         "tui::so_many_orders_are_carried_out_at_once";
