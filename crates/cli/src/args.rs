@@ -15,7 +15,7 @@ use vocab::{message::Mode, outcome::Failure};
 
 use crate::{exit, print};
 
-pub(crate) use jobs::{Bg, Jobs, Ls, Until, Wait, Which};
+pub(crate) use jobs::{Bg, Jobs, Ls, Until, View, Wait, Which};
 pub(crate) use logs::{Export, Logs};
 
 /// A home for coding agents: sessions behind a daemon on this machine.
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Run(Run),
     #[command(flatten)]
     Jobs(Jobs),
+    /// Shows everything that runs on one screen: what needs you, what works, what has ended
+    View(View),
     /// Shows a job in this terminal and types into it; Ctrl-] and then d lets go of it
     Attach(Attach),
     /// Lists, shows and deletes sessions

@@ -15,6 +15,7 @@ pub(crate) mod report;
 mod run;
 mod secrets;
 mod sessions;
+pub(crate) mod view;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Demo(demo) => demo::run(&demo),
         Command::Run(run) => run::run(run),
         Command::Jobs(command) => jobs::run(command),
+        Command::View(view) => view::run(&view),
         Command::Sessions(command) => sessions::run(command),
         Command::Attach(attach) => attach::run(&attach),
         Command::Logs(logs) => logs::run(&logs),

@@ -137,6 +137,17 @@ pub(crate) struct Ls {
     pub(crate) json: Json,
 }
 
+/// `stead view`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct View {
+    /// Also those that ended more than two days ago
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    /// Only those that work in this directory, where new ones begin as well
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
 /// `stead wait`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Wait {

@@ -1,4 +1,4 @@
-//! `stead attach`: a job in this terminal.
+//! `stead attach`: a job in this terminal; a session gets the screen that the view has for it.
 //!
 //! What is said is said once the terminal is its owner's again. Not here: how a job is shown.
 
@@ -20,13 +20,22 @@ use vocab::{
 use crate::{
     args::Attach,
     env, exit, print,
-    role::{guard, jobs},
+    role::{guard, jobs, view},
 };
 
 /// Shows a job until the person lets go of it, or it ends.
 pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
     let terminal = Terminal::open(rustix::stdio::stdin(), rustix::stdio::stdout())?;
-    let files = jobs::files_of(&args.job)?;
+    let files = match jobs::files_of(&args.job) {
+        Ok(files) => files,
+        Err(error) => match error.downcast::<Failure>() {
+            Ok(no_job) if no_job.code == "job_not_found" => {
+                return view::session(&args.job, no_job);
+            }
+            Ok(failure) => return Err(failure.into()),
+            Err(error) => return Err(error),
+        },
+    };
     let record = files.read().map_err(Failure::from)?;
     let id = files.id();
     if env::own_job().is_some_and(|job| job == id.as_str()) {

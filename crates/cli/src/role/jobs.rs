@@ -6,6 +6,8 @@ mod begin;
 mod list;
 mod wait;
 
+pub(crate) use begin::environment;
+
 use std::process::ExitCode;
 
 use api::{

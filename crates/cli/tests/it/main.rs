@@ -26,3 +26,5 @@ mod run;
 mod terminal;
 #[cfg(test)]
 mod tmux;
+#[cfg(test)]
+mod view;

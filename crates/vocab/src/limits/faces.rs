@@ -128,7 +128,7 @@ limits! { FACES:
         "api::a_door_that_nobody_opens_is_given_up";
     CLIENT_EVENT_BYTES_MAX: usize = 16 << 20, "bytes",
         "an event of the daemon's stream; a picture in base64 and a full text fit",
-        "cli::an_event_without_end_is_refused";
+        "api::an_event_without_end_is_refused";
     CLIENT_RECONNECTS_MAX: u32 = 5, "attempts",
         "in a row to come back to a stream that broke; some 6 s in all, a restart of the daemon",
         "cli::a_reader_gives_up_after_so_many_attempts";
@@ -170,4 +170,33 @@ limits! { FACES:
     HOOKS_FILE_BYTES_MAX: u64 = 1 << 20, "bytes",
         "an agent's configuration that is read and written; people write theirs by hand",
         "cli::a_configuration_that_is_too_long_is_left_alone";
+
+    // tui
+    VIEW_LINE_BYTES_MAX: usize = 64 << 10, "bytes",
+        "a line that is written in the view, such as a prompt that was pasted",
+        "tui::a_line_takes_so_many_bytes";
+    VIEW_ITEMS_MAX: usize = 2_000, "items",
+        "what is kept of a conversation; more than anybody scrolls back, and the rest is in the store",
+        "tui::a_conversation_is_bounded";
+    VIEW_ITEM_BYTES_MAX: usize = 64 << 10, "bytes",
+        "a text of a conversation; longer ones lose their beginning, what a tool gave its end",
+        "tui::a_conversation_is_bounded";
+    VIEW_ESCAPE_MS: u64 = 50, "ms",
+        "after Escape until it counts as the key: the rest of a key's sequence comes along with it",
+        "tui::a_sequence_that_does_not_go_on_is_let_go";
+    VIEW_ORDERS_MAX: usize = 16, "orders",
+        "carried out at once; one that ends a job takes some seconds",
+        "tui::so_many_orders_are_carried_out_at_once";
+    VIEW_TOLD_MAX: usize = 256, "messages",
+        "told and not taken yet; whoever tells more waits",
+        "tui::what_is_told_waits_in_a_bounded_queue";
+    VIEW_RELOAD_MS: u64 = 200, "ms",
+        "between two reads of a list that keeps changing; a person sees no more of it",
+        "tui::a_list_that_keeps_changing_is_read_with_a_pause";
+    VIEW_RETRY_MS_MAX: u64 = 5_000, "ms",
+        "between two attempts to find the daemon again; whoever started it waits no longer",
+        "tui::a_connection_is_tried_again_with_a_bounded_wait";
+    VIEW_ERROR_BYTES_MAX: u64 = 4_096, "bytes",
+        "what is read of why a job could not be shown; its first line is told",
+        "tui::what_could_not_be_shown_says_why";
 }
