@@ -1,5 +1,7 @@
 //! The command line as it was typed.
 
+pub(crate) mod inside;
+mod jobs;
 mod logs;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -12,8 +14,6 @@ use pty::hello::Scrollback;
 use vocab::{message::Mode, outcome::Failure};
 
 use crate::{exit, print};
-
-mod jobs;
 
 pub(crate) use jobs::{Bg, Jobs, Ls, Until, View, Wait, Which};
 pub(crate) use logs::{Export, Logs};
@@ -60,6 +60,11 @@ pub(crate) enum Command {
     Providers(Json),
     /// Lists the models that can be asked
     Models(Models),
+    /// Says from inside a job how it is
+    Report(inside::Report),
+    /// Lets agents report how they are
+    #[command(subcommand)]
+    Hooks(inside::Hooks),
     /// Gathers what a bug report needs
     #[command(subcommand)]
     Debug(Debug),

@@ -6,10 +6,12 @@ pub(crate) mod daemon;
 pub(crate) mod debug;
 mod demo;
 pub(crate) mod guard;
+mod hooks;
 pub(crate) mod host;
 mod jobs;
 mod logs;
 mod models;
+pub(crate) mod report;
 mod run;
 mod secrets;
 mod sessions;
@@ -33,6 +35,8 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Secrets(command) => secrets::run(command),
         Command::Providers(json) => models::providers(json),
         Command::Models(models) => models::run(&models),
+        Command::Report(report) => report::run(report),
+        Command::Hooks(command) => hooks::run(command),
         Command::Debug(command) => debug::run(command),
         Command::Completions { shell } => completions::shell(shell),
         Command::Man { dir } => completions::man(&dir),

@@ -4,7 +4,6 @@
 
 use std::{
     os::{fd::BorrowedFd, unix::process::CommandExt as _},
-    path::Path,
     process::{Child, Command, ExitCode, Stdio},
 };
 
@@ -23,10 +22,6 @@ use crate::{
     env, exit, print,
     role::{guard, jobs, view},
 };
-
-/// Programs that nobody suspends, by the names of their commands: Ctrl-Z lets go of them. In a shell it is
-/// needed for the shell's own jobs.
-const AGENTS: &[&str] = &["aider", "claude", "codex", "gemini", "opencode", "pi"];
 
 /// Shows a job until the person lets go of it, or it ends.
 pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
@@ -74,9 +69,8 @@ fn detach_keys(chosen: Option<&str>, command: &[String]) -> Result<Vec<Chord>, F
                 .with_hint("--detach-keys \"ctrl-] d\", \"ctrl-q\" or none")),
         };
     }
-    let program = command.first().and_then(|program| Path::new(program).file_name());
-    let is_agent = program.is_some_and(|name| AGENTS.iter().any(|agent| name == *agent));
-    let suspend = is_agent.then_some(Chord::SUSPEND);
+    // Nobody suspends an agent; in a shell Ctrl-Z is needed for the shell's own jobs.
+    let suspend = arbiter::agent::of(command).map(|_| Chord::SUSPEND);
     Ok([Chord::USUAL].into_iter().chain(suspend).collect())
 }
 

@@ -82,6 +82,18 @@ limits! { FACES:
     ANCESTORS_MAX: usize = 64, "processes",
         "how far up a caller's family is looked at; shells rarely nest ten deep",
         "gateway::a_family_is_looked_at_so_far_up_and_no_further";
+    CONTROL_REQUESTS_MAX: usize = 64, "requests",
+        "in flight on one connection of the control protocol; the next line waits for one to end",
+        "gateway::so_many_lines_are_answered_at_a_time_and_no_more";
+    CONTROL_STREAMS_MAX: usize = 16, "streams",
+        "told at a time on one connection of the control protocol, so that answers find their way between",
+        "gateway::so_many_streams_are_told_on_a_connection_and_no_more";
+    CONTROL_ID_BYTES_MAX: usize = 1_024, "bytes",
+        "the id of a line, which each line of its answer repeats; a UUID has 38 with its quotes",
+        "gateway::an_id_comes_back_as_it_was_given_and_is_bounded";
+    CONTROL_FIELDS_MAX: usize = 64, "fields",
+        "of a line, and of arguments that are taken apart; no row knows twenty",
+        "gateway::lines_that_cannot_be_answered_say_why_and_the_connection_goes_on";
 
     // cli
     LOG_FILE_BYTES_MAX: u64 = 8 << 20, "bytes",
@@ -138,6 +150,26 @@ limits! { FACES:
     SEND_TEXT_BYTES_MAX: usize = 256 << 10, "bytes",
         "one text typed into a job's terminal; more is a file",
         "gateway::a_text_to_type_is_bounded";
+    NOTIFY_KEPT_MAX: usize = 4_096, "jobs and sessions",
+        "whose state was told last is remembered; the oldest goes first",
+        "cli::what_needs_somebody_is_told_once_per_edge";
+    NOTIFY_WAITING_MAX: usize = 64, "notifications",
+        "that wait for the one before; a person reads no more at once",
+        "cli::a_notification_that_hangs_holds_nobody_up";
+    NOTIFY_MS_MAX: u64 = 10_000, "ms",
+        "for the program that tells something; it is ended then, and the next one has its turn",
+        "cli::a_notification_that_hangs_holds_nobody_up";
+
+    // cli, inside jobs and beside agents
+    REPORT_ANSWER_MS_MAX: u64 = 1_000, "milliseconds",
+        "how long a report waits for the job's host, which answers in one; an agent waits for its hooks",
+        "cli::a_report_to_a_host_that_is_silent_is_given_up";
+    HOOK_EVENT_BYTES_MAX: u64 = 16 << 20, "bytes",
+        "what an agent tells a hook; a file that it is about to write is in it",
+        "cli::a_hook_reads_all_that_it_is_told_and_says_nothing";
+    HOOKS_FILE_BYTES_MAX: u64 = 1 << 20, "bytes",
+        "an agent's configuration that is read and written; people write theirs by hand",
+        "cli::a_configuration_that_is_too_long_is_left_alone";
 
     // tui
     VIEW_LINE_BYTES_MAX: usize = 64 << 10, "bytes",

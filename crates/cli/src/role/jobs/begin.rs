@@ -35,6 +35,7 @@ pub(super) async fn run(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
         },
         origin: Some("bg".to_owned()),
         record: !args.no_record,
+        ..DispatchJob::default()
     };
     let row: JobRow = client
         .json(Endpoint::JobDispatch, Target::default(), Some(&wish))
