@@ -51,6 +51,34 @@ fn given_back(tmux: &Tmux, (stty, modes): &(String, String)) {
     assert_eq!(&tmux.stty(), stty);
 }
 
+/// Gives the sleeper another name, stops it, starts it again and removes it.
+fn changed(tmux: &Tmux) {
+    tmux.type_in("/sleeper");
+    tmux.keys(&["Enter", "r", "C-u"]);
+    tmux.type_in("night owl");
+    tmux.keys(&["Enter"]);
+    tmux.wait_for("renamed · night owl");
+    tmux.keys(&["Escape"]);
+    tmux.type_in("/owl");
+    tmux.keys(&["Enter", "s"]);
+    tmux.wait_for("end night owl?");
+    tmux.keys(&["n"]);
+    tmux.wait_for("nothing was done");
+    tmux.keys(&["s"]);
+    tmux.wait_for("end night owl?");
+    tmux.keys(&["y"]);
+    tmux.wait_for("stopped · night owl");
+    tmux.wait_for("failed and stopped (1)");
+    tmux.keys(&["R"]);
+    tmux.wait_for("started · night owl");
+    tmux.wait_for("working (1)");
+    tmux.keys(&["x"]);
+    tmux.wait_for("end and remove night owl");
+    tmux.keys(&["y"]);
+    tmux.wait_for("removed · night owl");
+    tmux.keys(&["Escape"]);
+}
+
 #[test]
 fn a_person_works_with_all_that_runs_from_one_screen() {
     let home = home();
@@ -95,31 +123,7 @@ fn a_person_works_with_all_that_runs_from_one_screen() {
     tmux.keys(&["Escape", "Escape"]);
     tmux.wait_for("sleeper");
 
-    // Another name, stopped, started again, stopped, removed.
-    tmux.type_in("/sleeper");
-    tmux.keys(&["Enter", "r", "C-u"]);
-    tmux.type_in("night owl");
-    tmux.keys(&["Enter"]);
-    tmux.wait_for("renamed · night owl");
-    tmux.keys(&["Escape"]);
-    tmux.type_in("/owl");
-    tmux.keys(&["Enter", "s"]);
-    tmux.wait_for("end night owl?");
-    tmux.keys(&["n"]);
-    tmux.wait_for("nothing was done");
-    tmux.keys(&["s"]);
-    tmux.wait_for("end night owl?");
-    tmux.keys(&["y"]);
-    tmux.wait_for("stopped · night owl");
-    tmux.wait_for("failed and stopped (1)");
-    tmux.keys(&["R"]);
-    tmux.wait_for("started · night owl");
-    tmux.wait_for("working (1)");
-    tmux.keys(&["x"]);
-    tmux.wait_for("end and remove night owl");
-    tmux.keys(&["y"]);
-    tmux.wait_for("removed · night owl");
-    tmux.keys(&["Escape"]);
+    changed(&tmux);
 
     // Something new of each kind.
     tmux.type_in("n! echo made by hand");
