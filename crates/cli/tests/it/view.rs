@@ -1,7 +1,5 @@
 //! The agent view as a person sees it: in tmux, with a daemon, two jobs and a session that asks.
 
-#![expect(clippy::disallowed_methods, reason = "reads where the daemon is")]
-
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
