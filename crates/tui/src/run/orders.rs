@@ -97,6 +97,7 @@ async fn start(client: &Client, ground: &Ground, command: Vec<String>) -> Result
         cwd: ground.cwd.clone().into(),
         env: ground.env.clone(),
         origin: Some("view".to_owned()),
+        record: true,
         ..DispatchJob::default()
     };
     let row: JobRow = post(client, Endpoint::JobDispatch, "", &wish).await?;
