@@ -15,10 +15,7 @@ use vocab::{message::Mode, outcome::Failure};
 
 use crate::{exit, print};
 
-<<<<<<< HEAD
 pub(crate) use attach::Attach;
-=======
->>>>>>> view
 pub(crate) use jobs::{Bg, Jobs, Ls, Until, View, Wait, Which};
 pub(crate) use logs::{Export, Logs};
 
