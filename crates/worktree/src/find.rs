@@ -69,7 +69,8 @@ impl Trees {
         let place = naming::slug(place.as_deref().unwrap_or_default(), "repository");
         let path = root.join(format!("{place}-{}", wish.job));
         let planned = Planned {
-            cwd: path.join(&prefix),
+            // Put together anew, without a slash at the end.
+            cwd: path.join(&prefix).components().collect(),
             tree: Worktree { path, branch, base, repository, git_dir },
         };
         let tree = &planned.tree;
@@ -85,12 +86,14 @@ impl Trees {
 /// Says that a directory is in no repository, or what else git has against it.
 fn no(cwd: &Path, error: GitError) -> TreeError {
     match error {
-        GitError::Failed { why, .. }
+        GitError::Failed { ref why, .. }
             if why.contains("not a git repository") || why.contains("work tree") =>
         {
-            TreeError::NotARepository { cwd: cwd.to_owned(), why }
+            TreeError::NotARepository { cwd: cwd.to_owned(), why: why.clone() }
         }
-        other => other.into(),
+        GitError::Failed { .. } | GitError::Plan(_) | GitError::Begin(_) | GitError::Streams(_) => {
+            error.into()
+        }
     }
 }
 

@@ -211,10 +211,11 @@ impl Place<'_> {
     /// Asks for one line.
     pub(crate) fn line(&self, args: &[&dyn AsRef<OsStr>]) -> Result<String, GitError> {
         let out = self.ok(args)?;
-        String::from_utf8(out).map(|line| chomp(&line).to_owned()).map_err(|_| GitError::Failed {
+        let line = String::from_utf8(out).map_err(|error| GitError::Failed {
             step: step(args),
-            why: "its answer is not UTF-8".to_owned(),
-        })
+            why: format!("its answer is no text: {error}"),
+        })?;
+        Ok(chomp(&line).to_owned())
     }
 
     /// Asks for one path.
@@ -337,7 +338,7 @@ fn failed(args: &[&dyn AsRef<OsStr>], answer: &Answer) -> GitError {
     let of_error = |line: &&str| line.starts_with("fatal: ") || line.starts_with("error: ");
     let mut told: Vec<&str> = lines.clone().filter(of_error).collect();
     if told.is_empty() {
-        told = lines.clone().last().into_iter().collect();
+        told = lines.clone().next_back().into_iter().collect();
     }
     let told = told.join("; ").replace("fatal: ", "").replace("error: ", "");
     let mut why: String = told.chars().filter(|c| !c.is_control()).collect();

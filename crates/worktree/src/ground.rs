@@ -44,11 +44,6 @@ impl Trees {
         &self.root
     }
 
-    #[cfg(test)]
-    pub(crate) fn with_git(self, change: impl FnOnce(Git) -> Git) -> Self {
-        Self { root: self.root, git: change(self.git) }
-    }
-
     /// Makes the directory that they stand in, and returns it without links, as git writes it.
     pub(crate) fn prepare(&self) -> Result<PathBuf, TreeError> {
         if let Some(data) = self.root.parent() {

@@ -114,9 +114,9 @@ impl Room<'_> {
             nested::check_worktrees(self.git, &self.tree.path, &seen.listed)?;
             commits.extend(self.snapshot(job, &seen)?);
         }
-        commits.extend(seen.tip.clone());
+        let (head, tip) = (seen.own.as_ref().and(seen.head.clone()), seen.tip.clone());
+        commits.extend(head.into_iter().chain(tip));
         if let Some(own) = &seen.own {
-            commits.extend(seen.head.clone());
             for begun in BEGUN {
                 commits.extend(ground::commit(own, begun)?);
             }

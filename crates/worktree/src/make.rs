@@ -1,6 +1,6 @@
 //! Making a worktree, and unmaking one in which nobody has worked.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use rustix::fs::FileType;
 use stdx::state_file;
@@ -41,7 +41,7 @@ impl Trees {
         ]);
         let made = made.map_err(|error| match error {
             GitError::Failed { why, .. } => TreeError::NotMade(why),
-            other => other.into(),
+            GitError::Plan(_) | GitError::Begin(_) | GitError::Streams(_) => error.into(),
         });
         let made = made.and_then(|_| room.check(&planned.cwd));
         if made.is_err() {
@@ -72,7 +72,7 @@ impl Trees {
 
 impl Room<'_> {
     /// Checks that git has made what was planned.
-    fn check(&self, cwd: &PathBuf) -> Result<(), TreeError> {
+    fn check(&self, cwd: &Path) -> Result<(), TreeError> {
         let there = self.git.at(&self.tree.path);
         let own = there.path(&[&"rev-parse", &"--absolute-git-dir"])?;
         if own != self.admin() {
@@ -94,17 +94,19 @@ impl Room<'_> {
     pub(crate) fn remove(&self, tip: Option<&str>) -> Result<(), TreeError> {
         let not = |why: String| TreeError::NotRemoved { path: self.tree.path.clone(), why };
         let (path, aside) = (&self.tree.path, self.aside());
-        // From here on it is under another name, so that nobody takes what is left of it for the whole.
-        state_file::remove_tree(&aside).map_err(|error| not(error.to_string()))?;
+        let clear = || state_file::remove_tree(&aside).map_err(|error| not(error.to_string()));
         if ground::kind(path).is_some() {
+            clear()?;
+            // From here on it is under another name, so that nobody takes what is left of it for the whole:
+            // this name goes last.
             state_file::set_aside(path, &aside).map_err(|error| not(error.to_string()))?;
-            state_file::remove_tree(&aside).map_err(|error| not(error.to_string()))?;
+        }
+        if self.has_repository() {
+            self.forget(tip).map_err(|error| not(error.to_string()))?;
         }
         self.clear_index().map_err(|error| not(error.to_string()))?;
-        if !self.has_repository() {
-            return Ok(());
-        }
-        self.forget(tip).map_err(|error| not(error.to_string()))
+        clear()?;
+        Ok(())
     }
 
     /// Makes git forget it, and its branch.

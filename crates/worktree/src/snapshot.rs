@@ -39,7 +39,9 @@ impl Room<'_> {
             None => repository.line(&[&"hash-object", &"-t", &"tree", &"-w", &"--stdin"])?,
         };
         let staged = match own {
-            Some(own) if ground::kind(&self.admin().join("index")).is_some() => staged(own)?,
+            Some(own) if ground::kind(&self.admin().join("index")).is_some() => {
+                self.staged(own, &committed)?
+            }
             _ => None,
         };
         let tree = match ground::kind(&self.tree.path) {
@@ -59,6 +61,36 @@ impl Room<'_> {
         }
         let what = format!("what was not committed in the job {} ({})", job.name, job.id);
         Ok(Some(write(&author, &tree, &parents, &what)?))
+    }
+
+    /// Writes the tree of what is staged; none where a merge has left conflicts, whose sides are commits.
+    ///
+    /// The worktree's own index is only read: a git that was killed may have left it locked.
+    fn staged(&self, own: &Place<'_>, committed: &str) -> Result<Option<String>, Kept> {
+        let raw: &[&dyn AsRef<OsStr>] =
+            &[&"diff-index", &"--cached", &"--raw", &"--no-abbrev", &"--no-renames", &"-z"];
+        let changes = own.ok(&[raw, &[&committed]].concat())?;
+        let mut staged = Vec::new();
+        let mut parts = fields(&changes);
+        while let (Some(about), Some(name)) = (parts.next(), parts.next()) {
+            // `:old-mode new-mode old-object new-object letter`
+            let words: Vec<&[u8]> = about.split(|byte| *byte == b' ').collect();
+            let [_, mode, _, object, letter] = words.as_slice() else {
+                return Err(Kept::other("git tells changes in a form that is not known"));
+            };
+            if letter.starts_with(b"U") {
+                return Ok(None);
+            }
+            staged.extend([*mode, b" ", object, b"\t", name, b"\0"].concat());
+        }
+        if staged.is_empty() {
+            return Ok(Some(committed.to_owned()));
+        }
+        self.clear_index().map_err(|error| Kept::other(error.to_string()))?;
+        let place = own.clone().with("GIT_INDEX_FILE", self.index());
+        place.ok(&[&"read-tree", &committed])?;
+        place.ok_with(&[&"update-index", &"-z", &"--index-info"], &staged)?;
+        Ok(Some(place.line(&[&"write-tree"])?))
     }
 
     /// Writes the tree of all files that are not ignored, and of those that were added all the same.
@@ -160,14 +192,6 @@ impl Room<'_> {
         place.ok_with(&[&"update-index", &"--add", &"-z", &"--stdin"], &lines(&forced))?;
         Ok(true)
     }
-}
-
-/// Writes the tree of what is staged; none where a merge has left conflicts, whose sides are commits.
-fn staged(own: &Place<'_>) -> Result<Option<String>, GitError> {
-    if !own.ok(&[&"ls-files", &"--unmerged", &"-z"])?.is_empty() {
-        return Ok(None);
-    }
-    own.line(&[&"write-tree"]).map(Some)
 }
 
 /// Returns names and modes in an index.
