@@ -50,7 +50,8 @@ impl Trees {
             source: errno.into(),
         };
         let cwd = ground::real(wish.cwd).map_err(failed)?;
-        let here = self.git.at(&cwd);
+        let work = self.git.work();
+        let here = work.at(&cwd);
         let top =
             here.path(&[&"rev-parse", &"--show-toplevel"]).map_err(|error| no(&cwd, error))?;
         let git_dir = absolute(&here, "--git-common-dir")?;

@@ -141,17 +141,31 @@ impl Git {
         Self { limit, ..self }
     }
 
+    /// Begins some work with it.
+    pub(crate) fn work(&self) -> Work<'_> {
+        Work { git: self, scope: Scope::open(&format!("git-{}", ArtifactId::generate())) }
+    }
+}
+
+/// Several calls that belong together. What they have left running ends with it.
+#[derive(Debug)]
+pub(crate) struct Work<'a> {
+    git: &'a Git,
+    scope: Scope,
+}
+
+impl Work<'_> {
     /// Turns to a directory; git finds out by itself which repository it is in.
     pub(crate) fn at(&self, cwd: &Path) -> Place<'_> {
-        let environment = self.environment.clone();
-        Place { git: self, cwd: cwd.to_owned(), environment, options: Vec::new() }
+        let environment = self.git.environment.clone();
+        Place { work: self, cwd: cwd.to_owned(), environment, options: Vec::new() }
     }
 }
 
 /// git turned to a repository.
 #[derive(Debug, Clone)]
 pub(crate) struct Place<'a> {
-    git: &'a Git,
+    work: &'a Work<'a>,
     cwd: PathBuf,
     environment: Environment,
     options: Vec<OsString>,
@@ -256,11 +270,13 @@ impl Place<'_> {
         let (stdout, out) = sealed(WORKTREE_GIT_BYTES_MAX)?;
         let (stderr, said) = sealed(WORKTREE_GIT_BYTES_MAX)?;
         let streams = Stdio { stdin: given(input)?, stdout, stderr };
-        let scope = Scope::open(&format!("git-{}", ArtifactId::generate()));
+        let Work { git, scope } = self.work;
         let child = scope.launch(&plan, &streams)?;
-        let status = wait(&child, self.git.limit);
-        // Whatever it has left in the background writes no more.
-        scope.end(Duration::ZERO);
+        let status = wait(&child, git.limit);
+        if status.is_none() {
+            // With whatever it has started; nothing more of this work begins then.
+            scope.end(Duration::ZERO);
+        }
         Ok(Answer { status, out: written(&out)?, said: written(&said)? })
     }
 }

@@ -21,7 +21,7 @@ use vocab::job::Worktree;
 
 use crate::{
     error::TreeError,
-    git::{Git, GitError, Place},
+    git::{Git, GitError, Place, Work},
 };
 
 /// All worktrees of a person's jobs, in one directory.
@@ -63,7 +63,7 @@ impl Trees {
         });
         match name {
             Some(name) if is_ours => {
-                Ok(Room { git: &self.git, tree, name: name.as_os_str().to_owned() })
+                Ok(Room { work: self.git.work(), tree, name: name.as_os_str().to_owned() })
             }
             _ => Err(TreeError::Foreign(tree.path.clone())),
         }
@@ -73,7 +73,7 @@ impl Trees {
 /// A worktree of ours: only such a one is ever looked into or removed.
 #[derive(Debug)]
 pub(crate) struct Room<'a> {
-    pub(crate) git: &'a Git,
+    pub(crate) work: Work<'a>,
     pub(crate) tree: &'a Worktree,
     name: OsString,
 }
@@ -99,13 +99,13 @@ pub(crate) struct Seen<'a> {
     pub(crate) head: Option<String>,
 }
 
-impl<'a> Room<'a> {
+impl Room<'_> {
     /// Looks at what git knows of it.
-    pub(crate) fn look(&self) -> Result<Seen<'a>, GitError> {
+    pub(crate) fn look(&self) -> Result<Seen<'_>, GitError> {
         let listed = self.list()?;
         let is_known = listed.iter().any(|one| one.path == self.tree.path)
             && kind(&self.admin()) == Some(FileType::Directory);
-        let own = is_known.then(|| self.git.at(&self.tree.git_dir).of(&self.admin()));
+        let own = is_known.then(|| self.work.at(&self.tree.git_dir).of(&self.admin()));
         let tip = self.tip()?;
         let head = match (&own, &tip) {
             (Some(own), _) => commit(own, "HEAD")?,
@@ -122,8 +122,8 @@ impl<'a> Room<'a> {
     }
 
     /// Turns to the repository itself.
-    pub(crate) fn repository(&self) -> Place<'a> {
-        self.git.at(&self.tree.git_dir).of(&self.tree.git_dir)
+    pub(crate) fn repository(&self) -> Place<'_> {
+        self.work.at(&self.tree.git_dir).of(&self.tree.git_dir)
     }
 
     /// Tells whether the repository is where it was.

@@ -111,7 +111,7 @@ impl Room<'_> {
         let is_gone = ground::kind(&self.tree.path).is_none();
         // One that was put aside was saved whole before that.
         if !is_gone || ground::kind(&self.aside()).is_none() {
-            nested::check_worktrees(self.git, &self.tree.path, &seen.listed)?;
+            nested::check_worktrees(&self.work, &self.tree.path, &seen.listed)?;
             commits.extend(self.snapshot(job, &seen)?);
         }
         let (head, tip) = (seen.own.as_ref().and(seen.head.clone()), seen.tip.clone());

@@ -73,7 +73,7 @@ impl Trees {
 impl Room<'_> {
     /// Checks that git has made what was planned.
     fn check(&self, cwd: &Path) -> Result<(), TreeError> {
-        let there = self.git.at(&self.tree.path);
+        let there = self.work.at(&self.tree.path);
         let own = there.path(&[&"rev-parse", &"--absolute-git-dir"])?;
         if own != self.admin() {
             let why = format!("git keeps it in {}, and not where it was to", own.display());

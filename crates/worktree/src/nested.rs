@@ -9,7 +9,7 @@ use rustix::fs::FileType;
 use vocab::limits::WORKTREE_NESTED_MAX;
 
 use crate::{
-    git::{Git, GitError, Place},
+    git::{GitError, Place, Work},
     ground::{self, Listed},
     snapshot::{fields, is_below},
 };
@@ -28,11 +28,11 @@ impl From<GitError> for Trouble {
 }
 
 /// Checks the repository at a path below a worktree.
-pub(crate) fn check(git: &Git, root: &Path, path: &Path) -> Result<(), Trouble> {
-    deep(git, root, path, 1)
+pub(crate) fn check(work: &Work<'_>, root: &Path, path: &Path) -> Result<(), Trouble> {
+    deep(work, root, path, 1)
 }
 
-fn deep(git: &Git, root: &Path, path: &Path, depth: usize) -> Result<(), Trouble> {
+fn deep(work: &Work<'_>, root: &Path, path: &Path, depth: usize) -> Result<(), Trouble> {
     let told = path.strip_prefix(root).unwrap_or(path);
     let unsaved = |what| Err(Trouble::Unsaved { path: told.to_string_lossy().into_owned(), what });
     match ground::kind(path) {
@@ -48,7 +48,7 @@ fn deep(git: &Git, root: &Path, path: &Path, depth: usize) -> Result<(), Trouble
         return unsaved("lies too deep in others to be looked into");
     }
     // A broken one must not be taken for the worktree around it.
-    let there = git.at(path).with("GIT_CEILING_DIRECTORIES", path.parent().unwrap_or(path));
+    let there = work.at(path).with("GIT_CEILING_DIRECTORIES", path.parent().unwrap_or(path));
     if is_dirty(&there)? {
         return unsaved("has changes that are not committed");
     }
@@ -61,18 +61,22 @@ fn deep(git: &Git, root: &Path, path: &Path, depth: usize) -> Result<(), Trouble
     for field in fields(&staged).filter(|field| field.starts_with(b"160000 ")) {
         let tab = field.iter().position(|byte| *byte == b'\t').unwrap_or(field.len());
         let name = field.get(tab + 1..).unwrap_or_default();
-        deep(git, root, &path.join(OsStr::from_bytes(name)), depth + 1)?;
+        deep(work, root, &path.join(OsStr::from_bytes(name)), depth + 1)?;
     }
     Ok(())
 }
 
 /// Checks worktrees of the same repository that were made inside of another: their branches stay, but not
 /// what is in none.
-pub(crate) fn check_worktrees(git: &Git, root: &Path, listed: &[Listed]) -> Result<(), Trouble> {
+pub(crate) fn check_worktrees(
+    work: &Work<'_>,
+    root: &Path,
+    listed: &[Listed],
+) -> Result<(), Trouble> {
     let inner = listed.iter().map(|listed| &listed.path).filter(|path| is_below(path, root));
     for path in inner.filter(|path| ground::kind(path) == Some(FileType::Directory)) {
         let told = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
-        let there = git.at(path).with("GIT_CEILING_DIRECTORIES", path.parent().unwrap_or(path));
+        let there = work.at(path).with("GIT_CEILING_DIRECTORIES", path.parent().unwrap_or(path));
         if is_dirty(&there)? {
             let what = "has changes that are not committed";
             return Err(Trouble::Unsaved { path: told, what });

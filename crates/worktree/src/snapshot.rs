@@ -100,7 +100,7 @@ impl Room<'_> {
         self.clear_index().map_err(|error| Kept::other(error.to_string()))?;
         let git_dir = if own.is_some() { self.admin() } else { self.tree.git_dir.clone() };
         let path = &self.tree.path;
-        let place = self.git.at(path).of(&git_dir).over(path).with("GIT_INDEX_FILE", self.index());
+        let place = self.work.at(path).of(&git_dir).over(path).with("GIT_INDEX_FILE", self.index());
         match &seen.head {
             Some(head) => place.ok(&[&"read-tree", head])?,
             None => place.ok(&[&"read-tree", &"--empty"])?,
@@ -125,7 +125,7 @@ impl Room<'_> {
             let at = path.join(name);
             // Worktrees of this repository have been looked at.
             if !seen.listed.iter().any(|listed| listed.path == at) {
-                nested::check(self.git, path, &at)?;
+                nested::check(&self.work, path, &at)?;
             }
         }
         let tree = place.line(&[&"write-tree"])?;

@@ -16,7 +16,7 @@ fn fake(dir: &Path, script: &str) -> Git {
 }
 
 fn why(git: &Git, dir: &Path) -> String {
-    match git.at(dir).ok(&[&"status"]) {
+    match git.work().at(dir).ok(&[&"status"]) {
         Err(GitError::Failed { step, why }) => {
             assert_eq!(step, "status");
             why
@@ -67,12 +67,12 @@ fn a_long_complaint_is_cut() {
 fn git_sees_what_it_needs_and_nobody_answers_it() {
     let dir = tempfile::tempdir().unwrap();
     let git = fake(dir.path(), "cat; env; echo \"$@\"");
-    let told = git.at(dir.path()).ok_with(&[&"a b"], b"input\n").unwrap();
+    let told = git.work().at(dir.path()).ok_with(&[&"a b"], b"input\n").unwrap();
     let told = String::from_utf8(told).unwrap();
     assert!(told.starts_with("input\n") && told.ends_with(" a b\n"), "{told}");
     assert!(told.contains("core.hooksPath=/dev/null"), "{told}");
     assert!(told.contains("GIT_TERMINAL_PROMPT=0") && !told.contains("SECRET"), "{told}");
     let missing = Git::new(&[("PATH".into(), dir.path().join("none").into())]);
-    let error = missing.at(dir.path()).ok(&[&"status"]).unwrap_err();
+    let error = missing.work().at(dir.path()).ok(&[&"status"]).unwrap_err();
     assert_eq!((error.code(), error.hint().is_some()), ("program_missing", true));
 }
