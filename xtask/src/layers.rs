@@ -90,7 +90,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row { name: "cli", level: 8, may_use: &[
         "acp", "agent", "api", "confine", "daemon", "delegation", "gateway", "lsp", "mcp", "mcp-door",
         "provider", "pty", "sandbox", "sessions", "store", "tui", "workspace", "workspace-local",
-        "workspace-remote", "worktree", "writers"],
+        "workspace-remote", "writers"],
         because: "the one place where implementations meet seams" },
     Row { name: "testkit", level: 9, may_use: &[],
         because: "every crate's tests may use it, so it may need none of them" },

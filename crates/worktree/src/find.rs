@@ -26,8 +26,8 @@ pub struct Wish<'a> {
     pub cwd: &'a Path,
     /// What to call the branch; made from the job's name when absent.
     pub branch: Option<&'a str>,
-    /// Branches that others are about to make.
-    pub taken: &'a [String],
+    /// Worktrees that others have, or are about to make.
+    pub taken: &'a [Worktree],
 }
 
 /// A worktree that can be made.
@@ -64,7 +64,7 @@ impl Trees {
             let prefix = prefix.to_string_lossy().into_owned();
             return Err(TreeError::NotCommitted { prefix, repository });
         }
-        let branch = branch(&here, wish)?;
+        let branch = branch(&here, &git_dir, wish)?;
         let root = self.prepare()?;
         let place = repository.file_name().map(|name| name.to_string_lossy().into_owned());
         let place = naming::slug(place.as_deref().unwrap_or_default(), "repository");
@@ -131,11 +131,12 @@ fn is_committed(here: &Place<'_>, base: &str, prefix: &Path) -> bool {
     here.line(&[&"cat-file", &"-t", &object]).is_ok_and(|kind| kind == "tree")
 }
 
-fn branch(here: &Place<'_>, wish: &Wish<'_>) -> Result<String, TreeError> {
+fn branch(here: &Place<'_>, git_dir: &Path, wish: &Wish<'_>) -> Result<String, TreeError> {
     let refs = here.ok(&[&"for-each-ref", &"--format=%(refname:lstrip=2)", &"refs/heads/"])?;
     let mut taken: Vec<String> =
         String::from_utf8_lossy(&refs).lines().map(str::to_owned).collect();
-    taken.extend_from_slice(wish.taken);
+    let ours = wish.taken.iter().filter(|tree| tree.git_dir == git_dir);
+    taken.extend(ours.map(|tree| tree.branch.clone()));
     let Some(name) = wish.branch else {
         return Ok(naming::branch(&naming::slug(wish.name, "job"), &taken));
     };

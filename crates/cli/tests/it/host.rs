@@ -39,6 +39,7 @@ fn job(home: &Home, script: &str) -> JobFiles {
         env_names: Vec::new(),
         token: "0123456789abcdef0123456789abcdef".into(),
         session_file: None,
+        worktree: None,
         origin: "bg".into(),
         agent: false,
         created_at: 0,

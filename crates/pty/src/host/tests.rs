@@ -59,6 +59,7 @@ impl Job {
             env_names: Vec::new(),
             token: "token-of-the-job".into(),
             session_file: None,
+            worktree: None,
             origin: "bg".into(),
             agent: false,
             created_at: 0,

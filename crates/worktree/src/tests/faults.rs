@@ -75,10 +75,25 @@ fn retire_with(at: usize, when: &str) -> bool {
 const MIXED: &str = "echo x >x; git add x; git commit -qm x; git switch -q --detach main
     echo staged >a.txt; git add a.txt; echo later >a.txt; echo new >new";
 
+/// Fails at every third call from one on; the thirds run beside each other.
+fn retire_with_each(from: usize) {
+    let n_calls = (from..).step_by(3).take_while(|at| retire_with(*at, "before")).count();
+    assert!(8 < n_calls, "{n_calls} calls");
+}
+
 #[test]
 fn a_failure_at_any_step_loses_nothing_and_another_try_ends_it() {
-    let n_calls = (1..).take_while(|at| retire_with(*at, "before")).count();
-    assert!(20 < n_calls, "{n_calls} calls");
+    retire_with_each(1);
+}
+
+#[test]
+fn a_failure_at_any_second_step_loses_nothing_and_another_try_ends_it() {
+    retire_with_each(2);
+}
+
+#[test]
+fn a_failure_at_any_third_step_loses_nothing_and_another_try_ends_it() {
+    retire_with_each(3);
 }
 
 #[test]

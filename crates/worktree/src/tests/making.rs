@@ -23,7 +23,12 @@ fn a_worktree_has_a_branch_of_its_own_and_begins_where_the_person_was() {
     // The next one of that name is another one, also while nobody has made it yet.
     let second = rig.trees.plan(&rig.wish(&rig.repository)).unwrap();
     assert_eq!(second.tree.branch, "stead/fix-the-build-2");
-    let taken = [second.tree.branch];
+    let other = Worktree {
+        git_dir: "/other".into(),
+        branch: "stead/fix-the-build-3".into(),
+        ..second.tree.clone()
+    };
+    let taken = [second.tree, other];
     let wish = Wish { taken: &taken, ..rig.wish(&rig.repository) };
     assert_eq!(rig.trees.plan(&wish).unwrap().tree.branch, "stead/fix-the-build-3");
     rig.trees.unmake(tree).unwrap();

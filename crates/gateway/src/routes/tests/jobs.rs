@@ -160,7 +160,7 @@ async fn a_text_to_type_is_bounded() {
         let answer = stage.ask::<_, Value>(Endpoint::JobSend, &job.id, &text).await;
         assert_eq!(answer.err().map(|problem| problem.code).as_deref(), code);
     }
-    let _: JobRow = stage.ask(Endpoint::JobStop, &job.id, &json!({})).await.unwrap();
+    let _ended: JobRow = stage.ask(Endpoint::JobStop, &job.id, &json!({})).await.unwrap();
 }
 
 #[tokio::test]
