@@ -56,6 +56,9 @@ pub struct JobRecord {
     /// Tells whether an agent has asked for it, or it is one. Its programs are no person's then.
     #[serde(default)]
     pub agent: bool,
+    /// What else was said when it was asked for.
+    #[serde(flatten)]
+    pub asked: Asked,
     /// When it was asked for.
     pub created_at: i64,
     /// The daemon's socket, for what the program reports.
@@ -63,6 +66,29 @@ pub struct JobRecord {
     pub daemon_socket: Option<PathBuf>,
     /// The version that wrote this.
     pub stead_version: String,
+    /// Tells whether what it shows is recorded.
+    #[serde(default = "is_recorded")]
+    pub record: bool,
+}
+
+/// What a record that does not say means.
+fn is_recorded() -> bool {
+    true
+}
+
+/// What is noted of a wish, and changes nothing about how the program is started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Asked {
+    /// Tells whether an agent has asked: agents may touch such a job, and no other.
+    #[serde(default)]
+    pub by_agent: bool,
+    /// The model that the program was told to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How much it was told to think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<String>,
 }
 
 impl std::fmt::Debug for JobRecord {
@@ -188,6 +214,18 @@ impl JobFiles {
         self.dir.join("screen.txt")
     }
 
+    /// Returns the directory of what was recorded.
+    #[must_use]
+    pub fn recording(&self) -> PathBuf {
+        self.dir.join("recording")
+    }
+
+    /// Returns the file of rules that stand in place of the embedded ones, if whoever started the job wrote one.
+    #[must_use]
+    pub fn rules(&self) -> PathBuf {
+        self.dir.join("rules.toml")
+    }
+
     /// Returns the file that the daemon keeps the state in.
     #[must_use]
     pub fn state(&self) -> PathBuf {
@@ -211,6 +249,12 @@ impl JobFiles {
             return Err(FilesError::SocketPath(self.socket.clone()));
         }
         Ok(())
+    }
+
+    /// Tells whether there is such a job.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        matches!(state_file::size(&self.record()), Ok(Some(_)))
     }
 
     /// Makes the job's directory and writes what it is.

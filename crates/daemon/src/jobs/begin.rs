@@ -9,13 +9,13 @@ use std::{
     sync::Arc,
 };
 
-use pty::job::{FilesError, HostNote, JobNote, JobRecord};
+use pty::job::{Asked, FilesError, HostNote, JobNote, JobRecord};
 use stdx::proc_id::ProcId;
 use vocab::{
     fact::JobFact,
     ids::JobId,
     limits::{JOBS_LIVE_MAX, JOBS_MAX},
-    outcome::Failure,
+    outcome::{Effect, Failure},
 };
 use worktree::Planned;
 
@@ -44,6 +44,12 @@ pub struct Dispatch {
     pub worktree: Option<TreeWish>,
     /// What has asked for it; `dispatch` when absent.
     pub origin: Option<String>,
+    /// Whether what it shows is kept.
+    pub record: bool,
+    /// The model that the program was told to use.
+    pub model: Option<String>,
+    /// How much it was told to think.
+    pub thinking: Option<String>,
 }
 
 impl std::fmt::Debug for Dispatch {
@@ -62,7 +68,7 @@ impl Dispatch {
 }
 
 impl Jobs {
-    /// Starts a job and returns its row.
+    /// Starts a job and returns its row. It goes on also when whoever has asked does not wait for it.
     ///
     /// # Errors
     /// When it cannot begin; nothing of it is left.
@@ -71,6 +77,15 @@ impl Jobs {
         caller: &Caller,
         wish: Dispatch,
     ) -> Result<Row, Failure> {
+        let (jobs, caller) = (Arc::clone(self), caller.clone());
+        let starting = tokio::spawn(async move { jobs.start(&caller, wish).await });
+        starting.await.unwrap_or_else(|_| {
+            let why = "starting the job failed";
+            Err(Failure::new("internal", Effect::Indeterminate, why))
+        })
+    }
+
+    async fn start(self: &Arc<Self>, caller: &Caller, wish: Dispatch) -> Result<Row, Failure> {
         self.adopt().await;
         self.check(&wish)?;
         let (id, mut wish) = (self.free_id()?, wish);
@@ -229,6 +244,7 @@ impl Jobs {
     fn record(&self, id: JobId, caller: &Caller, wish: Dispatch) -> Result<JobRecord, Failure> {
         let name = name::unique(&wish.wanted_name(), &self.book().names());
         let session_file = wish.session_file.or_else(|| session_file(&wish.command, &wish.cwd));
+        let is_agent = arbiter::agent::of(&wish.command).is_some();
         Ok(JobRecord {
             id,
             name,
@@ -240,7 +256,13 @@ impl Jobs {
             session_file,
             worktree: None,
             origin: wish.origin.unwrap_or_else(|| "dispatch".to_owned()),
-            agent: caller.is_agent(),
+            record: wish.record,
+            agent: caller.is_agent() || is_agent,
+            asked: Asked {
+                by_agent: caller.is_agent(),
+                model: wish.model,
+                thinking: wish.thinking,
+            },
             created_at: self.now(),
             daemon_socket: Some(self.parts.socket.clone()),
             stead_version: self.parts.version.clone(),

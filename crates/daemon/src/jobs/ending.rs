@@ -31,12 +31,26 @@ impl Jobs {
     }
 
     /// Removes a job with its worktree and its files, after its program has ended. Returns what was saved
-    /// of the worktree.
+    /// of the worktree. It goes on also when whoever has asked does not wait for it.
     ///
     /// # Errors
     /// When there is no such job, it cannot be ended, its work cannot be saved, or something cannot be
     /// removed. The job stays then.
     pub async fn remove(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &JobId,
+        how: Removal,
+    ) -> Result<Vec<Saved>, Failure> {
+        let (jobs, caller, id) = (Arc::clone(self), caller.clone(), id.clone());
+        let removing = tokio::spawn(async move { jobs.clear(&caller, &id, how).await });
+        removing.await.unwrap_or_else(|_| {
+            let why = "removing the job failed";
+            Err(Failure::new("internal", Effect::Indeterminate, why))
+        })
+    }
+
+    async fn clear(
         self: &Arc<Self>,
         caller: &Caller,
         id: &JobId,
@@ -118,6 +132,10 @@ impl Jobs {
             let (jobs, job) = (Arc::clone(self), id.clone());
             let clearing = tokio::task::spawn_blocking(move || {
                 jobs.parts.launcher.end_leftovers(&job);
+                // What it showed last was recorded up to a moment before, and its text was not written.
+                if let Some(text) = pty::record::recover(&jobs.files(&job)) {
+                    stdx::state_file::replace(&jobs.files(&job).screen(), text.as_bytes()).ok();
+                }
                 stdx::state_file::remove(jobs.files(&job).socket()).ok();
             });
             clearing.await.ok();
