@@ -15,6 +15,7 @@ use crate::home::{Ended, Home};
 
 mod people;
 mod places;
+mod trees;
 mod told;
 
 /// A job as lists tell it.
