@@ -8,7 +8,6 @@
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
-    time::Duration,
 };
 
 use pty::{

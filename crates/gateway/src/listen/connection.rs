@@ -91,13 +91,7 @@ pub(crate) async fn serve(
         }
     });
     let io = TokioIo::new(Watched::new(stream, bounds.stall));
-    let mut http = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(bounds.head_read)
-        .max_headers(limits::HEADERS_MAX)
-        .max_header_size(limits::HEAD_BYTES_MAX)
-        .max_buf_size(limits::STREAM_BACKLOG_BYTES_MAX)
-        .serve_connection(io, answer);
+    let mut http = within(bounds).serve_connection(io, answer);
     let early = tokio::select! {
         ended = &mut http => Some(ended),
         () = closing.cancelled() => None,
@@ -132,6 +126,17 @@ pub(crate) async fn serve(
         }
         linger(stream, bounds.linger).await;
     }
+}
+
+/// Returns the protocol with its bounds.
+fn within(bounds: &Bounds) -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(bounds.head_read)
+        .max_headers(limits::HEADERS_MAX)
+        .max_header_size(limits::HEAD_BYTES_MAX)
+        .max_buf_size(limits::STREAM_BACKLOG_BYTES_MAX);
+    http
 }
 
 /// Writes the answer to a surplus connection.

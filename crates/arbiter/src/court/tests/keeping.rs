@@ -1,4 +1,4 @@
-//! What an arbiter keeps, for how long, and what it says of it.
+//! What an arbiter keeps, for how long, and what it says of it; and what it does not heed.
 
 use super::*;
 
@@ -114,4 +114,31 @@ late reports that were ignored: 1
 judged again in 2.5 s, if nothing happens before
 ";
     assert_eq!(arbiter.explain(AT(2_500)).to_string(), expected);
+}
+
+#[test]
+fn a_shell_tells_its_prompt_and_an_agents_marks_mean_nothing() {
+    for (command, state, source) in
+        [("bash", State::Done, Source::Signal), ("pi", State::Working, Source::Process)]
+    {
+        check(
+            command,
+            vec![
+                F(0, What::Marked(Mark::Prompt)),
+                Is(0, state, source),
+                F(1, What::Marked(Mark::Running)),
+                Is(
+                    1,
+                    State::Working,
+                    if command == "bash" { Source::Signal } else { Source::Process },
+                ),
+                F(2, What::Marked(Mark::Prompt)),
+                Is(2, state, source),
+            ],
+        );
+    }
+    check(
+        "vim",
+        vec![F(0, What::Titled("Action Required".into())), Is(0, State::Working, Source::Process)],
+    );
 }

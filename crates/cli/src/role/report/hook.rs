@@ -62,8 +62,12 @@ fn claude(event: ClaudeEvent) -> Option<Told> {
         "SessionStart" if source.as_deref() != Some("compact") => (Said::Idle, None),
         "UserPromptSubmit" | "PreToolUse" | "PostToolUse" => (Said::Working, None),
         "PermissionRequest" => {
-            let tool = tool_name.unwrap_or_else(|| "a tool".to_owned());
-            (Said::Blocked, Some(format!("a permission for {tool}")))
+            let waiting_for = match tool_name.as_deref() {
+                // Its questions are told as if they were for a permission.
+                Some("AskUserQuestion") => "an answer".to_owned(),
+                tool => format!("a permission for {}", tool.unwrap_or("a tool")),
+            };
+            (Said::Blocked, Some(waiting_for))
         }
         "Notification" => match notification_type.as_deref() {
             Some("permission_prompt") => (Said::Blocked, message),
@@ -104,6 +108,8 @@ mod tests {
             ",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"x\"}",
         );
         check(&asked, Some((Said::Blocked, Some("a permission for Bash"))));
+        let asked = event("PermissionRequest", ",\"tool_name\":\"AskUserQuestion\"");
+        check(&asked, Some((Said::Blocked, Some("an answer"))));
         check(&event("Stop", ""), Some((Said::Idle, None)));
         check(&event("SessionStart", ",\"source\":\"startup\""), Some((Said::Idle, None)));
         check(&event("SessionStart", ",\"source\":\"compact\""), None);
