@@ -89,7 +89,7 @@ impl std::fmt::Debug for Parts {
 pub struct Jobs {
     parts: Parts,
     book: Mutex<Book>,
-    /// Whoever looks for a free branch waits for its turn here, until the book has the one before.
+    /// Whoever looks for a free name or branch waits for its turn here, until the book has the one before.
     planting: Lane<()>,
     /// Filled once the jobs of earlier daemons were looked at.
     adopted: OnceCell<()>,

@@ -87,12 +87,9 @@ impl Jobs {
 
     async fn start(self: &Arc<Self>, caller: &Caller, wish: Dispatch) -> Result<Row, Failure> {
         self.adopt().await;
+        let planting = self.planting.lock().await;
         self.check(&wish)?;
         let (id, mut wish) = (self.free_id()?, wish);
-        let planting = match wish.worktree {
-            Some(_) => Some(self.planting.lock().await),
-            None => None,
-        };
         let planned = self.plan_tree(&id, &wish).await?;
         if let Some(planned) = &planned {
             wish.cwd.clone_from(&planned.cwd);
