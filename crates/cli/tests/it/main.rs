@@ -21,6 +21,8 @@ mod pty;
 #[cfg(test)]
 mod run;
 #[cfg(test)]
+mod screens;
+#[cfg(test)]
 mod terminal;
 #[cfg(test)]
 mod tmux;
