@@ -136,6 +136,14 @@ pub struct SendText {
     pub text: String,
 }
 
+/// The body of `POST /jobs/{job}/upgrade`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UpgradeJob {
+    /// The build that its host becomes. Absolute.
+    pub program: PathBuf,
+}
+
 /// The body of `POST /jobs/{job}/rename`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -99,6 +99,7 @@ routes! {
     JobStop         stop             Post   "/jobs/{job}/stop"             Program Json  "Ends a job's program with all it has started, and waits until it has.";
     JobRespawn      respawn          Post   "/jobs/{job}/respawn"          Program Json  "Starts an ended job again, with the same command, place and environment.";
     JobSend         send             Post   "/jobs/{job}/send"             Program Json  "Types a text into a job's terminal.";
+    JobUpgrade      upgrade          Post   "/jobs/{job}/upgrade"          Person Json   "Lets a job's host go on as another build of the program; the job does not notice.";
     JobDetach       detach           Post   "/jobs/{job}/detach"           Program Json  "Lets go of every terminal that looks at a job.";
     JobRename       rename           Post   "/jobs/{job}/rename"           Program Json  "Calls a job something else.";
     JobPin          pin              Post   "/jobs/{job}/pin"              Program Json  "Keeps a job in lists, or no longer.";

@@ -45,6 +45,18 @@ pub(crate) fn cwd() -> Result<PathBuf, Failure> {
     })
 }
 
+/// Returns where this program lies.
+///
+/// # Errors
+/// When it has been removed or replaced since it was started.
+pub(crate) fn own_program() -> Result<PathBuf, Failure> {
+    let found = std::env::current_exe().ok().filter(|path| path.exists());
+    found.ok_or_else(|| {
+        Failure::not_started("program_unusable", "this program was replaced since it was started")
+            .with_hint("run it again")
+    })
+}
+
 /// The state root below a user's home where nothing else is said.
 const USUAL_STATE: &str = ".local/state/stead";
 

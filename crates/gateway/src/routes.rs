@@ -96,6 +96,7 @@ async fn answer(services: &Services, endpoint: Endpoint, ask: Ask) -> Result<Rep
         Endpoint::JobStop => jobs::stop(services, &ask).await,
         Endpoint::JobRespawn => jobs::respawn(services, &ask).await,
         Endpoint::JobSend => jobs::send(services, &ask).await,
+        Endpoint::JobUpgrade => jobs::upgrade(services, &ask).await,
         Endpoint::JobDetach => jobs::detach(services, &ask).await,
         Endpoint::JobRename => jobs::rename(services, &ask).await,
         Endpoint::JobPin => jobs::pin(services, &ask).await,

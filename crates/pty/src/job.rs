@@ -198,6 +198,12 @@ impl JobFiles {
         self.dir.join("recording")
     }
 
+    /// Returns the file of rules that stand in place of the embedded ones, if whoever started the job wrote one.
+    #[must_use]
+    pub fn rules(&self) -> PathBuf {
+        self.dir.join("rules.toml")
+    }
+
     /// Returns the file that the daemon keeps the state in.
     #[must_use]
     pub fn state(&self) -> PathBuf {

@@ -20,6 +20,8 @@ pub(crate) enum Jobs {
     Rm(Which),
     /// Starts ended jobs again, with the same command, place and environment
     Respawn(Which),
+    /// Lets the hosts of jobs go on as this build of the program, after it was replaced; programs do not notice
+    Upgrade(Which),
     /// Lets go of every terminal that looks at a job
     Detach {
         /// Its id, its name, or a unique part of either

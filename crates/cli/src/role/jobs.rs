@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use api::{
     agent::{AbortRequest, Done},
     client::{Client, ClientError, Target},
-    job::{JobRow, NoWishes, PinJob, RenameJob, SendText},
+    job::{JobRow, NoWishes, PinJob, RenameJob, SendText, UpgradeJob},
     routes::Endpoint,
 };
 use pty::job::JobFiles;
@@ -35,8 +35,16 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
         match command {
             Jobs::Bg(bg) => begin::run(&client, bg).await,
             Jobs::Ls(ls) => list::run(&client, &ls).await,
-            Jobs::Stop(which) => each(&client, &which, Endpoint::JobStop, "stopped").await,
-            Jobs::Respawn(which) => each(&client, &which, Endpoint::JobRespawn, "started").await,
+            Jobs::Stop(which) => {
+                each(&client, &which, Endpoint::JobStop, "stopped", &NoWishes {}).await
+            }
+            Jobs::Respawn(which) => {
+                each(&client, &which, Endpoint::JobRespawn, "started", &NoWishes {}).await
+            }
+            Jobs::Upgrade(which) => {
+                let body = UpgradeJob { program: env::own_program()? };
+                each(&client, &which, Endpoint::JobUpgrade, "upgraded", &body).await
+            }
             Jobs::Rm(which) => remove(&client, &which).await,
             Jobs::Detach { job } => {
                 let _: Done = order(&client, Endpoint::JobDetach, &job, &NoWishes {}).await?;
@@ -140,16 +148,17 @@ fn named(job: &str, error: ClientError) -> Failure {
 }
 
 /// Does one thing to each of some jobs, and goes on where one of them cannot.
-async fn each(
+async fn each<B: Serialize + Sync>(
     client: &Client,
     which: &Which,
     endpoint: Endpoint,
     done: &str,
+    body: &B,
 ) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::from(exit::OK);
     let mut rows: Vec<JobRow> = Vec::new();
     for job in &which.jobs {
-        match order::<_, JobRow>(client, endpoint, job, &NoWishes {}).await {
+        match order::<_, JobRow>(client, endpoint, job, body).await {
             Err(failure) if failure.code == "job_not_found" && endpoint == Endpoint::JobStop => {
                 if let Err(error) = stop_session(client, job, failure).await {
                     code = exit::report(&error.into());

@@ -220,6 +220,12 @@ fn twenty_jobs_go_on_while_the_program_is_replaced() {
         assert_eq!(listed["state"], "working", "{listed}");
         assert_eq!(&process(&listed["pid"]), worker);
     }
+    // The hosts themselves are still the old build; one goes on as the new one, in the same process.
+    let host = process(&note(&home, &ids[1])["hostPid"]);
+    run(&["upgrade", &ids[1]]);
+    let listed = row(&home, &ids[1]);
+    assert_eq!((&listed["state"], process(&listed["pid"])), (&"working".into(), before[1].clone()));
+    assert_eq!(process(&note(&home, &ids[1])["hostPid"]), host);
     // They are not only there: the new daemon commands them.
     let stopped = run(&["stop", "--json", &ids[0], &ids[19]]);
     assert_eq!(stopped.matches("\"stopped\"").count(), 2, "{stopped}");

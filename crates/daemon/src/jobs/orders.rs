@@ -1,6 +1,6 @@
 //! What can be done with a job besides starting and ending it.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use pty::hello::{Control, Reply};
 use vocab::{
@@ -33,6 +33,20 @@ impl Jobs {
     ) -> Result<(), Failure> {
         self.allow(caller, id).await?;
         self.order(id, &Control::Send { text }).await.map(drop)
+    }
+
+    /// Lets a job's host go on as another build.
+    ///
+    /// # Errors
+    /// When there is no such job, or the build cannot take over; the host then goes on as it is.
+    pub async fn upgrade(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &JobId,
+        path: PathBuf,
+    ) -> Result<(), Failure> {
+        self.allow(caller, id).await?;
+        self.order(id, &Control::Upgrade { path }).await.map(drop)
     }
 
     /// Lets go of everyone who looks at a job.

@@ -4,7 +4,7 @@ use api::{
     agent::Done,
     job::{
         DispatchJob, Exit, JobRow, NoWishes, PinJob, RenameJob, ResolveJob, Resolved, RowKind,
-        Screen, SendText,
+        Screen, SendText, UpgradeJob,
     },
 };
 use daemon::{
@@ -108,6 +108,16 @@ pub(super) async fn send(services: &Services, ask: &Ask) -> Result<Reply, Refuse
     let id = job_of(services, &ask.parameter).await?;
     services.daemon.jobs.send(&ask.caller, &id, text).await?;
     Reply::json(&Done { ok: true })
+}
+
+/// `POST /jobs/{job}/upgrade`
+pub(super) async fn upgrade(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let UpgradeJob { program } = ask.json()?;
+    let text = program.to_string_lossy();
+    decode::texts([("program", Text::Path, Some(text.as_ref()))])?;
+    let id = job_of(services, &ask.parameter).await?;
+    services.daemon.jobs.upgrade(&ask.caller, &id, program).await?;
+    Reply::json(&row(services.daemon.jobs.row(&id).await?))
 }
 
 /// `POST /jobs/{job}/detach`
