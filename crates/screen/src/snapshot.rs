@@ -69,6 +69,8 @@ impl Terminal {
         self.write_grid(main, painter, out);
         self.keyboards[0].write(out);
         if let Some(below) = &self.below {
+            // Some terminals keep tab stops for each screen.
+            self.write_tabs(out);
             // Entering saves the cursor, so it has to stand where it was saved.
             let cursor = if below.entered_by == 1049 { &main.saved_cursor } else { &main.cursor };
             write_cursor(cursor, below.saved, Some(main), 0..self.n_lines(), out);
@@ -104,14 +106,18 @@ impl Terminal {
         painter.end_line(out);
     }
 
-    /// Writes everything that is not on the screens.
-    fn write_rest(&self, out: &mut Vec<u8>) {
-        self.labels.write(out);
-        // Written even if they are the usual ones, as not every terminal can be told to take those.
+    /// Writes the tab stops, even if they are the usual ones, as not every terminal can be told to take those.
+    fn write_tabs(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\x1b[3g");
         for column in (0..self.n_columns()).filter(|column| self.frame.tabs[*column]) {
             out.extend_from_slice(format!("\x1b[{}G\x1bH", column + 1).as_bytes());
         }
+    }
+
+    /// Writes everything that is not on the screens.
+    fn write_rest(&self, out: &mut Vec<u8>) {
+        self.labels.write(out);
+        self.write_tabs(out);
         let region = self.frame.region.clone();
         if region != (0..self.n_lines()) {
             out.extend_from_slice(format!("\x1b[{};{}r", region.start + 1, region.end).as_bytes());

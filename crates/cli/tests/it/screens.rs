@@ -1,8 +1,10 @@
 //! Screens, cell by cell: whoever attaches late sees what somebody sees who was there from the first byte,
 //! in a terminal that others wrote, whatever real programs draw.
 
+mod agents;
 mod same;
 mod stage;
+mod vttest;
 mod xterm;
 
 use self::{
@@ -15,8 +17,10 @@ use crate::home::{Home, write};
 enum Step<'a> {
     /// Types.
     Type(&'a str),
-    /// Waits until a text is shown, and lets somebody look.
+    /// Waits until a text is on the screen, and lets somebody look.
     See(&'a str),
+    /// Waits until a text was written after the last keys, and lets somebody look.
+    Hear(&'a str),
     /// Lets somebody look, in the middle of whatever is drawn.
     Look,
     /// Lets somebody else type.
@@ -25,11 +29,11 @@ enum Step<'a> {
     Leave,
 }
 
-use Step::{Leave, Look, See, Take, Type};
+use Step::{Hear, Leave, Look, See, Take, Type};
 
 const SIZES: [Size; 2] = [(80, 24), (132, 43)];
 
-/// Plays a script at both sizes and compares what everyone saw.
+/// Plays a script at both sizes, in a directory with some files, and compares what everyone saw.
 fn check(name: &str, command: &[&str], files: &[(&str, &str)], steps: &[Step<'_>]) {
     let Some(mut xterm) = Xterm::start() else { return };
     for size in SIZES {
@@ -37,44 +41,189 @@ fn check(name: &str, command: &[&str], files: &[(&str, &str)], steps: &[Step<'_>
         for (name, text) in files {
             write(&home.work().join(name), text);
         }
-        let mut stage = Stage::new(&home, &mut xterm, size, command);
-        for step in steps {
-            match step {
-                Type(keys) => stage.keys(keys),
-                See(text) => {
-                    stage.wait(text, |screen| screen.contains(text));
-                    stage.look();
-                }
-                Look => stage.look(),
-                Take => stage.take(),
-                Leave => stage.leave(),
-            }
-        }
-        let run = stage.end();
-        same::check(name, &run, &mut xterm);
+        let stage = Stage::new(&home, &mut xterm, size, command);
+        play(name, stage, steps);
     }
+}
+
+fn play(name: &str, mut stage: Stage<'_>, steps: &[Step<'_>]) {
+    for step in steps {
+        match step {
+            Type(keys) => stage.keys(keys),
+            See(text) => {
+                stage.see(text);
+                stage.look();
+            }
+            Hear(text) => {
+                stage.hear(&[text]);
+                stage.look();
+            }
+            Look => stage.look(),
+            Take => stage.take(),
+            Leave => stage.leave(),
+        }
+    }
+    let (run, xterm) = stage.end();
+    same::check(name, &run, xterm);
+}
+
+/// Lines with colors, wide letters and more than a narrow screen holds.
+fn colored(n_lines: usize) -> String {
+    let line = |n: usize| {
+        let (color, paint, fill) = (n % 8, n % 256, "long enough to wrap ".repeat(n % 7));
+        format!(
+            "\x1b[1;3{color}mline {n}\x1b[m 中文e\u{301} \x1b[4;48;5;{paint}mpaint\x1b[m {fill}\n"
+        )
+    };
+    (1..=n_lines).map(line).collect()
 }
 
 #[test]
 fn stranger_xterm_sees_less() {
-    let lines: String = (1..200)
-        .map(|n| format!("\x1b[1;3{}mline {n}\x1b[m 中文 \x1b[4;48;5;{n}mpaint\x1b[m\n", n % 8))
-        .collect();
-    check(
-        "less",
-        &["less", "-R", "text"],
-        &[("text", &lines)],
-        &[
-            See("line 22"),
-            Type(" "),
-            See("line 45"),
-            Leave,
-            Type("/line 9.\r"),
-            See("line 90"),
-            Take,
-            Type("G"),
-            See("line 199"),
-            Type("q"),
-        ],
-    );
+    let steps = [
+        See("line 13"),
+        Type(" "),
+        Look,
+        Hear("line 20"),
+        Leave,
+        Type("/line 9.\r"),
+        See("line 91"),
+        Take,
+        Type("G"),
+        See("line 199"),
+        Type("q"),
+    ];
+    check("less", &["less", "-R", "text"], &[("text", &colored(199))], &steps);
+}
+
+#[test]
+fn stranger_xterm_sees_a_pager_that_stays_on_the_main_screen() {
+    let steps = [
+        See("line 13"),
+        Type(" "),
+        Hear("line 20"),
+        Type(" "),
+        Look,
+        Take,
+        Type("50g"),
+        Hear("line 50"),
+        Type("-S\r"),
+        Look,
+        Type("G"),
+        See("line 199"),
+        Type("q"),
+    ];
+    check("less -X", &["less", "-RX", "text"], &[("text", &colored(199))], &steps);
+}
+
+#[test]
+fn stranger_xterm_sees_what_has_scrolled_away() {
+    // Colors that go to the end of the line, lines that wrap, wide letters at the margin, a prompt.
+    let script = "cat text; printf '\\033[44mblue\\033[K\\033[m\\r\\n%131s中文\\r\\n\\033]2;done\\007' x; \
+                  printf '\\033[?2004h$ '; read x; clear; cat text; read x; printf '\\033[3J\\033[?2004l'; \
+                  cat text; read x";
+    let steps = [
+        Look,
+        See("$ "),
+        Leave,
+        Type("\r"),
+        Hear("line 300"),
+        Take,
+        Look,
+        Type("\r"),
+        Look,
+        Hear("line 300"),
+        Type("\r"),
+    ];
+    check("scrolled", &["sh", "-c", script], &[("text", &colored(300))], &steps);
+}
+
+#[test]
+fn stranger_xterm_sees_vim() {
+    let setup = "set mouse=a ttymouse=sgr title hlsearch laststatus=2 t_Co=256 number cursorline";
+    let command = ["vim", "-u", "NONE", "-i", "NONE", "-nN", "--cmd", setup, "text.c"];
+    let program = "#include <stdio.h>\n\n/* 中文 comment */\nint main(void) {\n\treturn printf(\"%d\\n\", 42);\n}\n";
+    let text = program.repeat(12);
+    let steps = [
+        See("stdio"),
+        Type(":syntax on\r"),
+        Look,
+        Type(":split\r"),
+        Look,
+        Type(":vsplit\r"),
+        Hear("text.c"),
+        Type("/return\r"),
+        Look,
+        Take,
+        Type("Vjj"),
+        See("VISUAL LINE"),
+        Type("\x1bggOtyped with e\u{301} and 中\x1b[200~pasted\nlines\x1b[201~"),
+        See("pasted"),
+        Leave,
+        Type("\x1b:set list\r\x06"),
+        See("^I"),
+        Take,
+        Type(":help\r"),
+        Look,
+        Type("\x1b:!echo out'side'\r"),
+        See("outside"),
+        Type("\r"),
+        Look,
+        Type("\x1b:qa!\r"),
+    ];
+    check("vim", &command, &[("text.c", &text)], &steps);
+}
+
+#[test]
+fn stranger_xterm_sees_htop() {
+    let steps = [
+        See("Load average"),
+        See("F10"),
+        Type("t"),
+        Look,
+        Type("\x1bOQ"),
+        See("Setup"),
+        Take,
+        Look,
+        Type("\x1b"),
+        Look,
+        Leave,
+        Type("/"),
+        See("Search"),
+        Type("sh\r"),
+        Take,
+        Look,
+        Type("q"),
+    ];
+    check("htop", &["htop"], &[], &steps);
+}
+
+#[test]
+fn stranger_xterm_sees_tmux() {
+    let shell = "PS1='ready> ' exec sh";
+    let command = ["tmux", "-u", "-S", "inner.sock", "-f", "/dev/null", "new-session", shell];
+    let steps = [
+        See("ready> "),
+        Type("cat text\r"),
+        See("line 60"),
+        Type("\x02%"),
+        Look,
+        Type("\x02\""),
+        Look,
+        Type("PS1='second> '\r"),
+        See("second> "),
+        Take,
+        Type("printf '\\033[3;4;38;2;1;2;3mdeco\\033[m'\r"),
+        See("deco"),
+        Type("\x02["),
+        Look,
+        Type("\x1b[5~"),
+        Look,
+        Leave,
+        Type("q\x02t"),
+        Look,
+        Take,
+        Type("qtmux -S inner.sock kill-server\r"),
+    ];
+    check("tmux", &command, &[("text", &colored(60))], &steps);
 }

@@ -52,6 +52,9 @@ pub(super) const SCENARIOS: &[(&str, &str, &str, Known)] = &[
     ("cut inside a sequence", "ab\x1b[3", "1mred", ToReferee),
     ("cut inside a character", "ab中", "cd", ToReferee),
     // What came after the first 29.
+    ("cursor of the terminal's own shape that does not blink", "\x1b[?12l\x1b[?25h", "x", ToReferee),
+    ("cursor of the terminal's own shape that blinks", "\x1b[5 q\x1b[0 q\x1b[?12h", "x", ToReferee),
+    ("cursor of another shape that no longer blinks", "\x1b[5 q\x1b[?12l", "x", ToReferee),
     ("wide and combining, as all count it", "e\u{301}中文x\u{327}\u{302} 漢\u{301}字", "\u{308}more", ToReferee),
     ("modifyOtherKeys", "\x1b[>4;2mkeys", "x", ToUs),
     ("alternate scroll off", "\x1b[?1007l", "x", ToReferee),

@@ -5,22 +5,24 @@
 //! the byte where each snapshot stands in the run, whatever the program draws meanwhile, and nothing has to
 //! be quiet or stopped for the comparison.
 
+#![expect(clippy::disallowed_methods, reason = "gives up on what a program never shows")]
+
 use std::{
     io::{Read as _, Write as _},
     os::unix::net::UnixStream,
     path::PathBuf,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use pty::frame::{self, Decoder, Frame, Kind};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 
 use super::xterm::{Screen, Size, Xterm};
 use crate::home::Home;
 
 /// How long a screen is waited for before the test says what it saw instead.
-const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Somebody who is connected to the job's host.
 struct Viewer {
@@ -33,6 +35,8 @@ struct Viewer {
     n_awaited: Option<usize>,
     /// The output after the snapshot.
     output: Vec<u8>,
+    /// The host has answered what it was asked.
+    is_answered: bool,
     /// It has been told how the program ended.
     is_over: bool,
     /// A terminal that shows what comes, and answers the program for the one who types.
@@ -65,6 +69,8 @@ pub(super) struct Stage<'a> {
     late: Vec<Viewer>,
     /// What the recorder's terminal shows.
     shown: String,
+    /// How much of the output had come when somebody last typed.
+    n_typed: usize,
 }
 
 impl Viewer {
@@ -78,6 +84,7 @@ impl Viewer {
             snapshot: Vec::new(),
             n_awaited: (role == "tail").then_some(0),
             output: Vec::new(),
+            is_answered: false,
             is_over: false,
             screen: None,
         };
@@ -102,7 +109,8 @@ impl Viewer {
                 Kind::Resync => {
                     assert_eq!(self.n_awaited, None, "{}: was given a second snapshot", self.role);
                     let told: Value = serde_json::from_slice(&payload).unwrap();
-                    self.n_awaited = Some(usize::try_from(told["bytes"].as_u64().unwrap()).unwrap());
+                    self.n_awaited =
+                        Some(usize::try_from(told["bytes"].as_u64().unwrap()).unwrap());
                 }
                 Kind::Data => {
                     let n_here = self.n_awaited.unwrap().min(payload.len());
@@ -111,6 +119,7 @@ impl Viewer {
                     self.output.extend_from_slice(&payload[n_here..]);
                     shown.extend_from_slice(&payload);
                 }
+                Kind::Reply => self.is_answered = true,
                 Kind::Exit => self.is_over = true,
                 _ => {}
             }
@@ -123,15 +132,42 @@ impl<'a> Stage<'a> {
     /// Starts a program in a job and lets it begin once somebody watches.
     pub(super) fn new(home: &Home, xterm: &'a mut Xterm, size: Size, command: &[&str]) -> Self {
         // A program of its own holds the door, so that the recorder and the size are there first.
-        let gate = ["bg", "--json", "--", "sh", "-c", "read x; exec \"$@\"", "sh"];
+        let gate = [
+            "bg",
+            "--json",
+            "--env",
+            "LC_ALL=C.UTF-8",
+            "--",
+            "sh",
+            "-c",
+            "read x; exec \"$@\"",
+            "sh",
+        ];
         let told = home.stead(&[&gate[..], command].concat()).with(0).out;
         let row: Value = serde_json::from_str(&told).unwrap();
         let socket = home.path("run").join(format!("host-{}.sock", row["id"].as_str().unwrap()));
+        // The size comes with whoever attaches first, and everyone else gets a snapshot when it changes.
+        let mut writer = Viewer::connect(&socket, "attach", size);
+        writer.screen = Some(xterm.open(size));
+        while writer.n_awaited != Some(0) {
+            writer.read();
+        }
         let mut recorder = Viewer::connect(&socket, "tail", size);
         recorder.screen = Some(xterm.open(size));
-        let mut stage =
-            Self { xterm, size, socket, recorder, writer: None, late: Vec::new(), shown: String::new() };
-        stage.take();
+        recorder.say(Kind::Control, json!({"op": "status"}).to_string().as_bytes());
+        while !recorder.is_answered {
+            recorder.read();
+        }
+        let mut stage = Self {
+            xterm,
+            size,
+            socket,
+            recorder,
+            writer: Some(writer),
+            late: Vec::new(),
+            shown: String::new(),
+            n_typed: 0,
+        };
         stage.keys("\r");
         stage
     }
@@ -139,6 +175,7 @@ impl<'a> Stage<'a> {
     /// Types.
     #[track_caller]
     pub(super) fn keys(&mut self, keys: &str) {
+        self.n_typed = self.recorder.output.len();
         match &mut self.writer {
             Some(writer) => writer.say(Kind::Data, keys.as_bytes()),
             // As `stead send` does while nobody is attached.
@@ -149,12 +186,29 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Waits until the screen is as it should be.
+    /// Waits until a text is on the screen.
     #[track_caller]
-    pub(super) fn wait(&mut self, what: &str, is_so: impl Fn(&str) -> bool) {
-        while !is_so(&self.shown) {
-            let is_over = self.recorder.is_over || !self.read();
-            assert!(!is_over || is_so(&self.shown), "{what:?} never came:\n{}", self.shown);
+    pub(super) fn see(&mut self, text: &str) {
+        let begun = Instant::now();
+        while !self.shown.contains(text) {
+            let is_over = self.recorder.is_over || !self.read() || PATIENCE < begun.elapsed();
+            assert!(!is_over || self.shown.contains(text), "{text:?} never came:\n{}", self.shown);
+        }
+    }
+
+    /// Waits until the program has written one of these since it was last typed into, and returns which.
+    #[track_caller]
+    pub(super) fn hear(&mut self, texts: &[&str]) -> usize {
+        let begun = Instant::now();
+        loop {
+            let output = &self.recorder.output[self.n_typed..];
+            let is_there =
+                |text: &&str| output.windows(text.len()).any(|part| part == text.as_bytes());
+            if let Some(which) = texts.iter().position(is_there) {
+                return which;
+            }
+            let is_over = self.recorder.is_over || !self.read() || PATIENCE < begun.elapsed();
+            assert!(!is_over, "{texts:?} never came:\n{}", self.shown);
         }
     }
 
@@ -182,22 +236,31 @@ impl<'a> Stage<'a> {
         self.writer = None;
     }
 
-    /// Ends the program, if it has not ended, and returns all that was shown.
-    pub(super) fn end(mut self) -> Run {
-        self.late.extend(self.writer.take());
-        self.recorder.say(Kind::Control, json!({"op": "terminate"}).to_string().as_bytes());
-        while !self.recorder.is_over || self.late.iter().any(|viewer| !viewer.is_over) {
-            assert!(self.read(), "the program does not end:\n{}", self.shown);
+    /// Waits for the program's end and returns all that was shown.
+    pub(super) fn end(mut self) -> (Run, &'a mut Xterm) {
+        let begun = Instant::now();
+        let all_over = |stage: &Self| {
+            let others = stage.late.iter().chain(&stage.writer);
+            others.chain([&stage.recorder]).all(|viewer| viewer.is_over)
+        };
+        while !all_over(&self) {
+            let is_over = !self.read() || PATIENCE < begun.elapsed();
+            assert!(!is_over, "the program does not end:\n{}", self.shown);
         }
+        self.late.extend(self.writer.take());
         let output = self.recorder.output;
         let mut late = Vec::new();
         for (idx, viewer) in self.late.into_iter().enumerate() {
             assert!(output.ends_with(&viewer.output), "{idx}: not what the recorder got");
             let at = output.len() - viewer.output.len();
-            late.push(Late { name: format!("{} {idx}", viewer.role), snapshot: viewer.snapshot, at });
+            late.push(Late {
+                name: format!("{} {idx}", viewer.role),
+                snapshot: viewer.snapshot,
+                at,
+            });
         }
         late.sort_by_key(|late| late.at);
-        Run { size: self.size, output, late }
+        (Run { size: self.size, output, late }, self.xterm)
     }
 
     /// Reads whatever comes next; false when nothing does.
@@ -209,7 +272,7 @@ impl<'a> Stage<'a> {
             .collect();
         let mut fds: Vec<_> =
             viewers.iter().map(|viewer| PollFd::new(&viewer.stream, PollFlags::IN)).collect();
-        let n_ready = poll(&mut fds, Some(&PATIENCE)).unwrap();
+        let n_ready = poll(&mut fds, Some(&PATIENCE.try_into().unwrap())).unwrap();
         let is_ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         for (idx, viewer) in viewers.iter_mut().enumerate().filter(|(idx, _)| is_ready[*idx]) {
             let shown = viewer.read();

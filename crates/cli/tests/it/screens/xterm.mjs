@@ -34,7 +34,8 @@ function cells(name, core, buffer, raw, told) {
   for (let y = 0; y < buffer.length; y += 1) {
     const line = buffer.getLine(y);
     const at = y - buffer.baseY;
-    if (line.isWrapped) told.push(`${name} ${at} wrapped`);
+    // The first line of all goes on from none.
+    if (line.isWrapped && y !== 0) told.push(`${name} ${at} wrapped`);
     for (let x = 0; x < line.length; x += 1) {
       const cell = line.getCell(x);
       // A cell that was never written and a blank one look alike.
@@ -59,9 +60,12 @@ function tell({ terminal, title }) {
   told.push(`pen ${look(core, core._inputHandler._curAttrData)}`);
   told.push(`margins ${buffer.scrollTop},${buffer.scrollBottom}`, `tabs ${Object.keys(buffer.tabs)}`);
   const { decPrivateModes, modes } = core.coreService;
+  const { cursorBlink, cursorStyle } = terminal.options;
   for (const [mode, value] of Object.entries({ ...decPrivateModes, ...modes })) {
+    // What no program has set is as the person wants it.
+    const shown = value ?? { cursorBlink, cursorStyle }[mode];
     // Nobody is left inside a frame that is being drawn.
-    if (mode !== 'synchronizedOutput') told.push(`${mode} ${value}`);
+    if (mode !== 'synchronizedOutput') told.push(`${mode} ${shown}`);
   }
   told.push(`newline ${terminal.options.convertEol}`);
   told.push(`mouse ${core.coreMouseService.activeProtocol} ${core.coreMouseService.activeEncoding}`);
