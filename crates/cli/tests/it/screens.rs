@@ -27,9 +27,13 @@ enum Step<'a> {
     Take,
     /// Leaves, so that nobody is attached.
     Leave,
+    /// Types again and again until a text is on the screen, for programs that throw early keys away.
+    Insist(&'a str, &'a str),
+    /// Waits until a text has gone from the screen, and lets somebody look.
+    Lose(&'a str),
 }
 
-use Step::{Hear, Leave, Look, See, Take, Type};
+use Step::{Hear, Insist, Leave, Look, Lose, See, Take, Type};
 
 const SIZES: [Size; 2] = [(80, 24), (132, 43)];
 
@@ -58,6 +62,14 @@ fn play(name: &str, mut stage: Stage<'_>, steps: &[Step<'_>]) {
                 stage.hear(&[text]);
                 stage.look();
             }
+            Lose(text) => {
+                stage.lose(text);
+                stage.look();
+            }
+            Insist(keys, text) => {
+                stage.insist(keys, text);
+                stage.look();
+            }
             Look => stage.look(),
             Take => stage.take(),
             Leave => stage.leave(),
@@ -84,7 +96,7 @@ fn stranger_xterm_sees_less() {
         See("line 13"),
         Type(" "),
         Look,
-        Hear("line 20"),
+        Hear("中文"),
         Leave,
         Type("/line 9.\r"),
         See("line 91"),
@@ -101,7 +113,7 @@ fn stranger_xterm_sees_a_pager_that_stays_on_the_main_screen() {
     let steps = [
         See("line 13"),
         Type(" "),
-        Hear("line 20"),
+        Hear("中文"),
         Type(" "),
         Look,
         Take,
@@ -200,30 +212,57 @@ fn stranger_xterm_sees_htop() {
 
 #[test]
 fn stranger_xterm_sees_tmux() {
-    let shell = "PS1='ready> ' exec sh";
-    let command = ["tmux", "-u", "-S", "inner.sock", "-f", "/dev/null", "new-session", shell];
+    let options = "set -g default-command \"PS1='ready> ' exec sh\"\n";
+    let command = ["tmux", "-u", "-S", "inner.sock", "-f", "options", "new-session"];
     let steps = [
         See("ready> "),
         Type("cat text\r"),
         See("line 60"),
         Type("\x02%"),
         Look,
+        Hear("ready> "),
         Type("\x02\""),
         Look,
+        Hear("ready> "),
         Type("PS1='second> '\r"),
         See("second> "),
         Take,
-        Type("printf '\\033[3;4;38;2;1;2;3mdeco\\033[m'\r"),
-        See("deco"),
+        Type("printf '\\033[3;4;38;2;1;2;3mdec''orated\\033[m\\n'\r"),
+        See("decorated"),
         Type("\x02["),
         Look,
+        Hear("[0/"),
         Type("\x1b[5~"),
         Look,
         Leave,
-        Type("q\x02t"),
+        Type("q"),
         Look,
+        Lose("[0/"),
         Take,
-        Type("qtmux -S inner.sock kill-server\r"),
+        Type("tmux -S inner.sock kill-server\r"),
     ];
-    check("tmux", &command, &[("text", &colored(60))], &steps);
+    check("tmux", &command, &[("text", &colored(60)), ("options", options)], &steps);
+}
+
+/// Where xterm.js is alone among terminals, it is mended before it is asked.
+#[test]
+fn stranger_xterm_is_mended_only_where_that_is_needed() {
+    let Some(mut xterm) = Xterm::start() else { return };
+    let size = (20, 4);
+    let line = "x".repeat(21);
+    let told = |xterm: &mut Xterm, screen, stream: &str, row: &str| {
+        xterm.write(screen, stream.as_bytes());
+        xterm.tell(screen).iter().any(|told| told.starts_with(row))
+    };
+    for (stream, row, is_right) in [
+        ("\x1b(0_".to_owned(), "main 0,0 1 _", false),
+        (format!("{line}\r\x1b[K"), "main 1 wrapped", true),
+        (format!("{line}\r\x1b[J"), "main 1 wrapped", true),
+        ("\x1b[2;3H\x1b7\x1b[4;1H\n\x1b8".to_owned(), "cursor 2,1", true),
+    ] {
+        let screen = xterm.open_plain(size);
+        assert_ne!(told(&mut xterm, screen, &stream, row), is_right, "{stream:?}");
+        let screen = xterm.open(size);
+        assert_eq!(told(&mut xterm, screen, &stream, row), is_right, "{stream:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The start screens of real agents, as npm installs them, without a network and without a key that is one.
 
-use super::{Look, SIZES, See, Stage, Step, Take, Type, play, xterm::Xterm};
+use super::{Insist, Look, Lose, SIZES, See, Stage, Step, Take, Type, play, xterm::Xterm};
 use crate::{
     agents::{Installed, settle},
     home::Home,
@@ -34,7 +34,6 @@ fn stranger_agent_claude_looks_the_same() {
         Type("\x1b"),
         Look,
         Type("\x15\x03\x03"),
-        Look,
     ];
     check("claude", &steps);
 }
@@ -45,11 +44,10 @@ fn stranger_agent_codex_looks_the_same() {
         Look,
         See("Sign in"),
         Look,
-        Type("\x1b[B"),
-        Look,
+        Insist("\x1b[B", "> 2."),
         Take,
         Look,
-        Type("\x1b[B"),
+        Insist("\x1b[B", "> 3."),
         Look,
         Type("\x03"),
     ];
@@ -68,10 +66,11 @@ fn stranger_agent_pi_looks_the_same() {
         Type("\x15/"),
         Look,
         See("settings"),
-        Type("\x1b\x15\x0f"),
+        Type("\x7f"),
+        Lose("settings"),
+        Type("\x0f"),
         Look,
         Type("\x04"),
-        Look,
     ];
     check("pi", &steps);
 }

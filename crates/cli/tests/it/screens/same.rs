@@ -30,12 +30,6 @@ impl Watching<'_> {
 /// Checks that everyone who came late sees the same as the one who was always there, when they come and
 /// whenever somebody else does, up to the program's end.
 pub(super) fn check(name: &str, run: &Run, xterm: &mut Xterm) {
-    //DEBUG
-    let _ = std::fs::create_dir("/tmp/w/screens-dump");
-    let base = format!("/tmp/w/screens-dump/{}-{}", name.replace(|c: char| !c.is_alphanumeric(), "_"), run.size.0);
-    let _ = std::fs::write(&base, &run.output);
-    for late in &run.late { let _ = std::fs::write(format!("{base}.{}-{}", late.name.replace(' ', "_"), late.at), &late.snapshot); }
-    //DEBUG
     let whole = xterm.open(run.size);
     let mut watching: Vec<Watching<'_>> = Vec::new();
     let mut wrong = Vec::new();

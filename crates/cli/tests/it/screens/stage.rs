@@ -24,6 +24,9 @@ use crate::home::Home;
 /// How long a screen is waited for before the test says what it saw instead.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How long a person waits before a key is pressed again.
+const INSISTENCE: Duration = Duration::from_secs(1);
+
 /// Somebody who is connected to the job's host.
 struct Viewer {
     /// What the host takes it for.
@@ -196,6 +199,30 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// Waits until a text is no longer on the screen.
+    #[track_caller]
+    pub(super) fn lose(&mut self, text: &str) {
+        let begun = Instant::now();
+        while self.shown.contains(text) {
+            let is_over = self.recorder.is_over || !self.read() || PATIENCE < begun.elapsed();
+            assert!(!is_over, "{text:?} never goes:\n{}", self.shown);
+        }
+    }
+
+    /// Types, and types again every second, until a text is on the screen.
+    #[track_caller]
+    pub(super) fn insist(&mut self, keys: &str, text: &str) {
+        let begun = Instant::now();
+        while !self.shown.contains(text) {
+            self.keys(keys);
+            let typed = Instant::now();
+            while !self.shown.contains(text) && typed.elapsed() < INSISTENCE {
+                let is_over = self.recorder.is_over || !self.read_within(INSISTENCE);
+                assert!(!is_over || begun.elapsed() < PATIENCE, "no {text:?}:\n{}", self.shown);
+            }
+        }
+    }
+
     /// Waits until the program has written one of these since it was last typed into, and returns which.
     #[track_caller]
     pub(super) fn hear(&mut self, texts: &[&str]) -> usize {
@@ -265,6 +292,10 @@ impl<'a> Stage<'a> {
 
     /// Reads whatever comes next; false when nothing does.
     fn read(&mut self) -> bool {
+        self.read_within(PATIENCE)
+    }
+
+    fn read_within(&mut self, patience: Duration) -> bool {
         let mut viewers: Vec<&mut Viewer> = std::iter::once(&mut self.recorder)
             .chain(&mut self.writer)
             .chain(&mut self.late)
@@ -272,7 +303,7 @@ impl<'a> Stage<'a> {
             .collect();
         let mut fds: Vec<_> =
             viewers.iter().map(|viewer| PollFd::new(&viewer.stream, PollFlags::IN)).collect();
-        let n_ready = poll(&mut fds, Some(&PATIENCE.try_into().unwrap())).unwrap();
+        let n_ready = poll(&mut fds, Some(&patience.try_into().unwrap())).unwrap();
         let is_ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         for (idx, viewer) in viewers.iter_mut().enumerate().filter(|(idx, _)| is_ready[*idx]) {
             let shown = viewer.read();

@@ -69,8 +69,18 @@ impl Xterm {
     }
 
     /// Opens a terminal.
-    pub(super) fn open(&mut self, (columns, lines): Size) -> Screen {
-        let opened = self.ask(&json!({"op": "open", "columns": columns, "lines": lines}));
+    pub(super) fn open(&mut self, size: Size) -> Screen {
+        self.opened(size, false)
+    }
+
+    /// Opens a terminal with all that xterm.js alone does otherwise.
+    pub(super) fn open_plain(&mut self, size: Size) -> Screen {
+        self.opened(size, true)
+    }
+
+    fn opened(&mut self, (columns, lines): Size, plain: bool) -> Screen {
+        let request = json!({"op": "open", "columns": columns, "lines": lines, "plain": plain});
+        let opened = self.ask(&request);
         Screen(opened["terminal"].as_u64().unwrap())
     }
 
