@@ -145,16 +145,17 @@ pub(crate) fn cpu_seconds(pid: u32) -> anyhow::Result<f64> {
     Ok((user + system) / 100.0)
 }
 
-/// Returns how often the threads of a process were taken off a processor so far, for whatever reason.
-pub(crate) fn switches(pid: u32) -> anyhow::Result<u64> {
-    let mut sum = 0;
+/// Returns how often each thread of a process was taken off a processor so far, for whatever reason.
+pub(crate) fn switches(pid: u32) -> anyhow::Result<BTreeMap<u32, u64>> {
+    let mut all = BTreeMap::new();
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let path = task?.path().join("status");
-        for field in ["voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"] {
-            sum += status_field(&path, field).unwrap_or(0);
-        }
+        let task = task?;
+        let thread = task.file_name().to_str().and_then(|name| name.parse().ok());
+        let count = |field| status_field(&task.path().join("status"), field).unwrap_or(0);
+        let sum = count("voluntary_ctxt_switches") + count("nonvoluntary_ctxt_switches");
+        all.insert(thread.context("a thread without a number")?, sum);
     }
-    Ok(sum)
+    Ok(all)
 }
 
 /// Returns how many bytes the files of a directory hold.

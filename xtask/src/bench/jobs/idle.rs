@@ -1,14 +1,14 @@
 //! What programs in the background cost while nothing happens.
 
-use std::{thread, time::Duration};
+use std::{collections::BTreeMap, thread, time::Duration};
 
-use super::{
-    QUIET,
-    keeper::{Keeper, Kind},
-};
+use super::keeper::{Keeper, Kind};
 use crate::bench::{home::World, machine, report::Measure};
 
 const JOBS: usize = 20;
+
+/// Until what was started has come to rest: pools keep threads for ten seconds.
+const SETTLE: Duration = Duration::from_secs(12);
 
 /// How long is watched.
 const WATCH: Duration = Duration::from_secs(10);
@@ -21,18 +21,19 @@ pub(crate) fn idle(world: &World, measure: &mut Measure) -> anyhow::Result<()> {
             let job = keeper.start("lines", "0")?;
             keeper.look_once(&job)?;
         }
-        thread::sleep(QUIET);
+        thread::sleep(SETTLE);
         let holders = keeper.holders();
         let daemon = keeper.home().map(|(_, daemon)| daemon.pid).ok();
-        let before = (switches(&holders)?, switches(daemon.as_slice())?);
-        thread::sleep(WATCH);
-        let rate = |after: u64, before: u64| -> anyhow::Result<f64> {
-            Ok(f64::from(u32::try_from(after - before)?) / WATCH.as_secs_f64())
+        let watched = |daemon: Option<u32>| -> anyhow::Result<_> {
+            Ok((switches(&holders)?, switches(daemon.as_slice())?))
         };
-        let of_holders = rate(switches(&holders)?, before.0)?;
-        if let Some(daemon) = daemon {
+        let before = watched(daemon)?;
+        thread::sleep(WATCH);
+        let after = watched(daemon)?;
+        let of_holders = rate(&after.0, &before.0)?;
+        if daemon.is_some() {
             measure.budgeted(format!("{name}, {JOBS} hosts together"), "/s", &[of_holders], 0.0);
-            let of_daemon = rate(switches(&[daemon])?, before.1)?;
+            let of_daemon = rate(&after.1, &before.1)?;
             measure.budgeted(format!("{name}, the daemon"), "/s", &[of_daemon], 0.0);
         } else {
             measure.figure(format!("{name}, all that holds {JOBS} programs"), "/s", &[of_holders]);
@@ -41,10 +42,18 @@ pub(crate) fn idle(world: &World, measure: &mut Measure) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn switches(pids: &[u32]) -> anyhow::Result<u64> {
-    let mut sum = 0;
+/// Returns how often the threads were switched off, by thread.
+fn switches(pids: &[u32]) -> anyhow::Result<BTreeMap<u32, u64>> {
+    let mut all = BTreeMap::new();
     for pid in pids {
-        sum += machine::switches(*pid)?;
+        all.extend(machine::switches(*pid)?);
     }
-    Ok(sum)
+    Ok(all)
+}
+
+/// Returns how often a second that was. Threads that ended meanwhile are left out, new ones count.
+fn rate(after: &BTreeMap<u32, u64>, before: &BTreeMap<u32, u64>) -> anyhow::Result<f64> {
+    let since = |(thread, count): (&u32, &u64)| count - before.get(thread).unwrap_or(&0);
+    let sum: u64 = after.iter().map(since).sum();
+    Ok(f64::from(u32::try_from(sum)?) / WATCH.as_secs_f64())
 }

@@ -58,6 +58,7 @@ pub(super) struct Keeper {
     pub(super) cues: Cues,
     home: Option<(Home, Daemon)>,
     jobs: Vec<Job>,
+    n_named: usize,
     server: Option<std::process::Child>,
 }
 
@@ -83,10 +84,13 @@ impl Keeper {
             _ => None,
         };
         let (dir, cues) = (world.dir()?, Cues::new(world)?);
-        let mut keeper = Self { kind, dir, cues, home, jobs: Vec::new(), server: None };
+        let mut keeper = Self { kind, dir, cues, home, jobs: Vec::new(), n_named: 0, server: None };
         match kind {
             Kind::Tmux => {
-                let config = format!("set -g status off\nset -g history-limit {HISTORY_LINES}\n");
+                // A server that ends with its last program would be met while it ends.
+                let config = format!(
+                    "set -g status off\nset -g exit-empty off\nset -g history-limit {HISTORY_LINES}\n"
+                );
                 machine::write(&keeper.dir.join("conf"), config.as_bytes())?;
             }
             Kind::Shpool => {
@@ -153,8 +157,9 @@ impl Keeper {
     }
 
     /// Returns the command line that starts a program in the background, and what it will be called.
-    pub(super) fn starting(&self, program: &[String]) -> (Command, String) {
-        let name = format!("job{}", self.jobs.len());
+    pub(super) fn starting(&mut self, program: &[String]) -> (Command, String) {
+        let name = format!("job{}", self.n_named);
+        self.n_named += 1;
         let (columns, lines) = super::terminal::SIZE;
         let (columns, lines) = (columns.to_string(), lines.to_string());
         let command = match self.kind {
