@@ -104,6 +104,12 @@ pub struct DispatchJob {
     /// Whether what it shows is kept. What is typed never is.
     #[serde(default = "yes")]
     pub record: bool,
+    /// The model that the program was told to use; only noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How much it was told to think; only noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<String>,
 }
 
 impl std::fmt::Debug for DispatchJob {
@@ -134,6 +140,54 @@ pub struct Resolved {
 pub struct SendText {
     /// What to type, line ends as a keyboard makes them (`\r`).
     pub text: String,
+}
+
+/// The body of `POST /jobs/{job}/upgrade`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UpgradeJob {
+    /// The build that its host becomes. Absolute.
+    pub program: PathBuf,
+}
+
+/// The body of `POST /jobs/{job}/report`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportJob {
+    /// How it is.
+    pub state: Said,
+    /// What it says or waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The report's number among those of its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// Who reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The job's token: `STEAD_JOB_TOKEN` in its environment.
+    pub token: String,
+}
+
+impl std::fmt::Debug for ReportJob {
+    /// Does not show the token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReportJob").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+/// How a job says that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Said {
+    /// It works.
+    Working,
+    /// It goes on once somebody has acted.
+    Blocked,
+    /// It stands at its prompt.
+    Idle,
+    /// Its turn has ended; the same.
+    Done,
 }
 
 /// The body of `POST /jobs/{job}/rename`.

@@ -17,6 +17,11 @@ pub(crate) fn get(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// Returns the socket and the token of the job that this process runs in, if it does.
+pub(crate) fn job() -> Option<(PathBuf, String)> {
+    Some((get("STEAD_JOB_SOCK")?.into(), get("STEAD_JOB_TOKEN")?))
+}
+
 /// Returns all variables, for the tools' environment to be built from.
 pub(crate) fn all() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
@@ -42,6 +47,18 @@ pub(crate) fn without_keys(paths: &Paths) -> Vec<(OsString, OsString)> {
 pub(crate) fn cwd() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
         Failure::not_started("not_found", format!("the current directory cannot be read: {error}"))
+    })
+}
+
+/// Returns where this program lies.
+///
+/// # Errors
+/// When it has been removed or replaced since it was started.
+pub(crate) fn own_program() -> Result<PathBuf, Failure> {
+    let found = std::env::current_exe().ok().filter(|path| path.exists());
+    found.ok_or_else(|| {
+        Failure::not_started("program_unusable", "this program was replaced since it was started")
+            .with_hint("run it again")
     })
 }
 

@@ -10,6 +10,7 @@ mod adopt;
 mod begin;
 mod book;
 mod ending;
+mod kin;
 mod link;
 mod name;
 mod orders;
@@ -31,7 +32,9 @@ use tokio::sync::OnceCell;
 use vocab::{fact::JobFact, ids::JobId, outcome::Failure};
 
 pub use begin::Dispatch;
+pub use kin::{Mark, Whose};
 pub use name::Found;
+pub use orders::{Claim, Report};
 
 use self::book::Book;
 use crate::{

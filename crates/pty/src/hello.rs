@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use arbiter::Explanation;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub use vocab::job::JobState as Life;
 use vocab::outcome::Failure;
@@ -13,8 +14,9 @@ use vocab::outcome::Failure;
 pub const PROTOCOL: u32 = 1;
 
 /// What this program understands beyond the protocol's first version.
-pub const FEATURES: &[&str] =
-    &["flush", "focus", "record", "resync", "roles", "send", STATES, "upgrade"];
+pub const FEATURES: &[&str] = &[
+    "explain", "flush", "focus", "record", "report", "resync", "roles", "send", STATES, "upgrade",
+];
 
 /// The feature of a `control` client that wants to be told every change of STATE.
 pub const STATES: &str = "states";
@@ -131,11 +133,54 @@ pub enum Control {
         /// The program's file.
         path: PathBuf,
     },
+    /// Reports from inside the job how it is.
+    Report {
+        /// How it is.
+        state: Said,
+        /// What it says or waits for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// The report's number among those of its source.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seq: Option<u64>,
+        /// Who reports.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
+        /// The job's token, which only its program knows.
+        token: Token,
+    },
+    /// Returns why the job is in the state it is in.
+    Explain,
     /// Types a text.
     Send {
         /// The text, line ends as a keyboard makes them (`\r`).
         text: String,
     },
+}
+
+/// How a job says that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Said {
+    /// It works.
+    Working,
+    /// It goes on once somebody has acted.
+    Blocked,
+    /// It stands at its prompt.
+    Idle,
+    /// Its turn has ended; the same.
+    Done,
+}
+
+/// What a job proves itself with. It is not shown.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Token(pub String);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(…)")
+    }
 }
 
 /// REPLY: the answer to an operation.
@@ -149,6 +194,8 @@ pub enum Reply {
     },
     /// To `status`.
     Status(Box<Status>),
+    /// To `explain`.
+    Explained(Box<Explanation>),
     /// To what was done and has nothing to tell.
     Done {
         /// Always true.

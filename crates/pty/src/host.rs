@@ -19,6 +19,7 @@ mod record;
 mod terminal;
 mod typed;
 mod upgrade;
+mod verdict;
 
 use std::{collections::VecDeque, io, os::fd::OwnedFd, time::Duration};
 
@@ -36,7 +37,10 @@ use vocab::{
 
 pub use upgrade::{CAN_RESUME, RESUME, can_resume, resume};
 
-use self::{client::Flow, crowd::Crowd, door::Door, ending::End, output::Paper, terminal::Pty};
+use self::{
+    client::Flow, crowd::Crowd, door::Door, ending::End, output::Paper, terminal::Pty,
+    verdict::Watch,
+};
 use crate::{
     job::{ExitRecord, JobFiles},
     record::{Recorder, Told},
@@ -74,6 +78,7 @@ struct Program {
     end: End,
     /// Held for as long as it lives: two programs that write one session lose what one of them said.
     _writer: Option<WriterLock>,
+    watch: Watch,
 }
 
 /// What woke the loop up.
@@ -108,7 +113,9 @@ pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure
     let size = Size::clamped(SIZE_UNSEEN.0, SIZE_UNSEEN.1);
     let born = Pty::open(size).map_err(|error| unusable(&error)).and_then(|pty| {
         let (child, scope) = birth::start(files, &record, &pty)?;
-        Ok((pty, Program { child, scope: Some(scope), end: End::default(), _writer: writer }))
+        let watch = Watch::new(files, Some(&record), &clock);
+        let (scope, end) = (Some(scope), End::default());
+        Ok((pty, Program { child, scope, end, watch, _writer: writer }))
     });
     let (pty, program) = match born {
         Ok(born) => born,
@@ -215,7 +222,8 @@ impl Host {
 
     /// Returns the next moment at which something is due; none while nothing is.
     fn due(&self) -> Option<Duration> {
-        [self.program.end.due(), self.paper.due()].into_iter().flatten().min()
+        let dues = [self.program.end.due(), self.paper.due(), self.program.watch.due()];
+        dues.into_iter().flatten().min()
     }
 
     fn meet(&mut self, source: Source, flags: PollFlags) {
@@ -246,6 +254,7 @@ impl Host {
         }
         self.flush_input();
         self.write_paper_when_due();
+        self.judge_when_due();
         self.kill_when_due();
         for idx in 0..self.crowd.clients.len() {
             self.crowd.clients[idx].flush();

@@ -52,6 +52,9 @@ pub struct JobRecord {
     /// Tells whether an agent has asked for it, or it is one. Its programs are no person's then.
     #[serde(default)]
     pub agent: bool,
+    /// What else was said when it was asked for.
+    #[serde(flatten)]
+    pub asked: Asked,
     /// When it was asked for.
     pub created_at: i64,
     /// The daemon's socket, for what the program reports.
@@ -67,6 +70,21 @@ pub struct JobRecord {
 /// What a record that does not say means.
 fn is_recorded() -> bool {
     true
+}
+
+/// What is noted of a wish, and changes nothing about how the program is started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Asked {
+    /// Tells whether an agent has asked: agents may touch such a job, and no other.
+    #[serde(default)]
+    pub by_agent: bool,
+    /// The model that the program was told to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How much it was told to think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<String>,
 }
 
 impl std::fmt::Debug for JobRecord {
@@ -196,6 +214,12 @@ impl JobFiles {
     #[must_use]
     pub fn recording(&self) -> PathBuf {
         self.dir.join("recording")
+    }
+
+    /// Returns the file of rules that stand in place of the embedded ones, if whoever started the job wrote one.
+    #[must_use]
+    pub fn rules(&self) -> PathBuf {
+        self.dir.join("rules.toml")
     }
 
     /// Returns the file that the daemon keeps the state in.

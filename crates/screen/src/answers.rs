@@ -156,6 +156,11 @@ impl Terminal {
         self.answer(Query::Version, &text);
     }
 
+    /// Says that what a program says of its state is read here.
+    pub(crate) fn answer_program_status(&mut self) {
+        self.answer(Query::ProgramStatus, "\x1b]7501;?\x1b\\");
+    }
+
     pub(crate) fn answer_size(&mut self, number: u16) {
         let (lines, columns) =
             (u32::from(self.frame.size.lines()), u32::from(self.frame.size.columns()));

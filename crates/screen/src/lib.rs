@@ -27,6 +27,7 @@ mod resets;
 mod sgr;
 mod size;
 mod snapshot;
+mod status;
 mod tail;
 mod terminal;
 mod text;
@@ -37,6 +38,7 @@ pub use mirror::Mirror;
 pub use resets::{FOCUS_IN, FOCUS_OUT, KEEP_TITLE, Levels, resets, retitle};
 pub use size::Size;
 pub use snapshot::Depth;
+pub use status::{ProgramState, ProgramStatus};
 
 #[cfg(test)]
 mod tests;

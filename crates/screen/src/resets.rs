@@ -55,8 +55,9 @@ const CALM: &str = "\x18\x1b\\\x1b[?2026l\x1b]8;;\x1b\\";
 /// What shapes text: insert mode, autowrap, character sets, attributes.
 pub(crate) const PLAIN: &str = "\x1b[4l\x1b[?7h\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m";
 
-/// Colors and progress.
-const LABELS: &str = "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\\x1b]9;4;0\x1b\\";
+/// Colors, progress and what programs said of their state.
+const LABELS: &str = "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\\x1b]9;4;0\x1b\\\
+    \x1b]7501;state=clear\x1b\\";
 
 /// Returns what restores a local terminal.
 ///

@@ -203,6 +203,9 @@ impl Terminal {
         let old = std::mem::replace(self, fresh);
         (self.history, self.outbox) = (old.history, old.outbox);
         self.history.end_line();
+        if old.labels.statuses.foremost().is_some() {
+            self.outbox.tell(crate::events::Event::Status(None));
+        }
     }
 }
 

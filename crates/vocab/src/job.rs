@@ -7,10 +7,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// How a job is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
     /// It runs.
+    #[default]
     Working,
     /// It runs, and goes on once somebody has acted.
     Blocked,

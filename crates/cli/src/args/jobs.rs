@@ -20,6 +20,8 @@ pub(crate) enum Jobs {
     Rm(Which),
     /// Starts ended jobs again, with the same command, place and environment
     Respawn(Which),
+    /// Lets the hosts of jobs go on as this build of the program, after it was replaced; programs do not notice
+    Upgrade(Which),
     /// Lets go of every terminal that looks at a job
     Detach {
         /// Its id, its name, or a unique part of either
@@ -40,6 +42,14 @@ pub(crate) enum Jobs {
     },
     /// Waits until a job is done, or waits for somebody; 1 when it ends otherwise
     Wait(Wait),
+    /// Tells why a job is in the state it is in: what was heard, and how it was weighed
+    Explain {
+        /// Its id, its name, or a unique part of either
+        #[arg(value_hint = ValueHint::Other)]
+        job: String,
+        #[command(flatten)]
+        json: Json,
+    },
     /// Calls a job something else
     Rename {
         /// Its id, its name, or a unique part of either
@@ -125,6 +135,17 @@ pub(crate) struct Ls {
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) json: Json,
+}
+
+/// `stead view`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct View {
+    /// Also those that ended more than two days ago
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    /// Only those that work in this directory, where new ones begin as well
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cwd: Option<PathBuf>,
 }
 
 /// `stead wait`

@@ -85,6 +85,20 @@ fn letting_go_leaves_the_job_and_gives_the_terminal_back() {
 }
 
 #[test]
+fn what_was_typed_last_is_typed() {
+    let home = Home::new();
+    // The program writes all the time, so that the client leaves with much of it unread.
+    let host = ready(&home, "yes noise & read x; kill $!; echo \"<$x>\"; cat");
+    let mut terminal = attach(&home, &host, &[]);
+    terminal.wait_for("noise");
+    terminal.type_in(&format!("last\r{LET_GO}"));
+    terminal.wait_for("detached");
+    assert_eq!(terminal.end(), 0);
+    let mut terminal = attach(&home, &host, &[]);
+    terminal.wait_for("<last>");
+}
+
+#[test]
 fn an_agent_is_let_go_of_as_one_suspends_a_program() {
     let home = Home::new();
     let program = home.path("work/claude");
@@ -117,10 +131,11 @@ fn what_cannot_be_attached_says_why() {
         assert!(terminal.seen.contains(why), "{why}: {}", terminal.seen);
         assert_eq!(terminal.modes(), before);
     };
-    check(&["attach", "00000000"], 3, "there is no job 00000000");
+    check(&["attach", "00000000"], 3, "there is no job \"00000000\"");
     check(&["attach", "../../etc"], 3, "job_not_found");
     check(&["attach", &id, "--detach-keys", "d"], 2, "has to be one with ctrl-");
     check(&["attach", &id, "--read-only", "--steal"], 2, "cannot be used with");
+    check(&["guard"], 2, "started by stead attach");
     let mut inside = home.command(&["attach", &id]);
     inside.env("STEAD_JOB_ID", &id);
     let mut terminal = Terminal::run(inside);

@@ -11,6 +11,8 @@ mod demo;
 #[cfg(test)]
 mod home;
 #[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod host;
 #[cfg(test)]
 mod jobs;
@@ -24,3 +26,5 @@ mod run;
 mod terminal;
 #[cfg(test)]
 mod tmux;
+#[cfg(test)]
+mod view;

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use pty::job::{FilesError, HostNote, JobNote, JobRecord};
+use pty::job::{Asked, FilesError, HostNote, JobNote, JobRecord};
 use stdx::proc_id::ProcId;
 use vocab::{
     fact::JobFact,
@@ -43,6 +43,10 @@ pub struct Dispatch {
     pub origin: Option<String>,
     /// Whether what it shows is kept.
     pub record: bool,
+    /// The model that the program was told to use.
+    pub model: Option<String>,
+    /// How much it was told to think.
+    pub thinking: Option<String>,
 }
 
 impl std::fmt::Debug for Dispatch {
@@ -193,6 +197,7 @@ impl Jobs {
         let wanted = asked.unwrap_or_else(|| name::of_command(&wish.command));
         let name = name::unique(&wanted, &self.book().names());
         let session_file = wish.session_file.or_else(|| session_file(&wish.command, &wish.cwd));
+        let is_agent = arbiter::agent::of(&wish.command).is_some();
         Ok(JobRecord {
             id,
             name,
@@ -204,7 +209,12 @@ impl Jobs {
             session_file,
             origin: wish.origin.unwrap_or_else(|| "dispatch".to_owned()),
             record: wish.record,
-            agent: caller.is_agent(),
+            agent: caller.is_agent() || is_agent,
+            asked: Asked {
+                by_agent: caller.is_agent(),
+                model: wish.model,
+                thinking: wish.thinking,
+            },
             created_at: self.now(),
             daemon_socket: Some(self.parts.socket.clone()),
             stead_version: self.parts.version.clone(),

@@ -3,12 +3,12 @@
 use api::{
     agent::Done,
     job::{
-        DispatchJob, Exit, JobRow, NoWishes, PinJob, RenameJob, ResolveJob, Resolved, RowKind,
-        Screen, SendText,
+        DispatchJob, Exit, JobRow, NoWishes, PinJob, RenameJob, ReportJob, ResolveJob, Resolved,
+        RowKind, Said, Screen, SendText, UpgradeJob,
     },
 };
 use daemon::{
-    jobs::{Dispatch, Found},
+    jobs::{Claim, Dispatch, Found, Report},
     roster::{Kind, Row, Wanted},
 };
 use stdx::clock::Timestamp;
@@ -49,6 +49,8 @@ pub(super) async fn dispatch(services: &Services, ask: &Ask) -> Result<Reply, Re
         ("name", Text::Title, body.name.as_deref()),
         ("session_file", Text::Path, session_file.as_deref()),
         ("origin", Text::Name, body.origin.as_deref()),
+        ("model", Text::Name, body.model.as_deref()),
+        ("thinking", Text::Name, body.thinking.as_deref()),
     ])?;
     let wish = Dispatch {
         name: body.name,
@@ -59,6 +61,8 @@ pub(super) async fn dispatch(services: &Services, ask: &Ask) -> Result<Reply, Re
         session_file: body.session_file,
         origin: body.origin,
         record: body.record,
+        model: body.model,
+        thinking: body.thinking,
     };
     let started = services.daemon.jobs.dispatch(&ask.caller, wish).await?;
     Reply::json(&row(started))
@@ -110,6 +114,16 @@ pub(super) async fn send(services: &Services, ask: &Ask) -> Result<Reply, Refuse
     Reply::json(&Done { ok: true })
 }
 
+/// `POST /jobs/{job}/upgrade`
+pub(super) async fn upgrade(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let UpgradeJob { program } = ask.json()?;
+    let text = program.to_string_lossy();
+    decode::texts([("program", Text::Path, Some(text.as_ref()))])?;
+    let id = job_of(services, &ask.parameter).await?;
+    services.daemon.jobs.upgrade(&ask.caller, &id, program).await?;
+    Reply::json(&row(services.daemon.jobs.row(&id).await?))
+}
+
 /// `POST /jobs/{job}/detach`
 pub(super) async fn detach(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let NoWishes {} = ask.json()?;
@@ -131,6 +145,31 @@ pub(super) async fn pin(services: &Services, ask: &Ask) -> Result<Reply, Refused
     let PinJob { pinned } = ask.json()?;
     let id = job_of(services, &ask.parameter).await?;
     Reply::json(&row(services.daemon.jobs.pin(&ask.caller, &id, pinned).await?))
+}
+
+/// `POST /jobs/{job}/report`
+pub(super) async fn report(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let ReportJob { state, message, seq, source, token } = ask.json()?;
+    decode::texts([
+        ("message", Text::Reason, message.as_deref()),
+        ("source", Text::Name, source.as_deref()),
+        ("token", Text::Name, Some(token.as_str())),
+    ])?;
+    let said = match state {
+        Said::Working => Claim::Working,
+        Said::Blocked => Claim::Blocked,
+        Said::Idle | Said::Done => Claim::Idle,
+    };
+    let id = job_of(services, &ask.parameter).await?;
+    let report = Report { said, message, seq, source, token };
+    services.daemon.jobs.report(&id, report).await?;
+    Reply::json(&Done { ok: true })
+}
+
+/// `GET /jobs/{job}/explain`
+pub(super) async fn explain(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let id = job_of(services, &ask.parameter).await?;
+    Ok(Reply::Json(services.daemon.jobs.explain(&id).await?.into()))
 }
 
 /// `GET /jobs/{job}/screen`

@@ -1,5 +1,6 @@
 //! The operations.
 
+use arbiter::fact::Report;
 use screen::FOCUS_OUT;
 use vocab::{limits::HOST_INPUT_BYTES_MAX, outcome::Failure};
 
@@ -33,6 +34,14 @@ impl Host {
                 self.terminate();
                 Ok(Reply::Done { ok: true })
             }
+            Control::Report { state, message, seq, source, token } => {
+                self.refuse_when_ended()?;
+                let source = source.unwrap_or_else(|| "report".to_owned());
+                let report = Report { source, claim: state.into(), message, seq };
+                self.program.watch.report(report, &token)?;
+                Ok(Reply::Done { ok: true })
+            }
+            Control::Explain => Ok(Reply::Explained(Box::new(self.program.watch.explain()))),
             Control::Send { text } => self.send(&text),
             // Whoever goes on answers.
             Control::Upgrade { path } => Err(self.upgrade(id, &path)),
@@ -43,10 +52,15 @@ impl Host {
         }
     }
 
-    fn send(&mut self, text: &str) -> Result<Reply, Failure> {
-        if !self.program.end.is_running() {
-            return Err(Failure::not_started("job_ended", "the program has ended"));
+    fn refuse_when_ended(&self) -> Result<(), Failure> {
+        if self.program.end.is_running() {
+            return Ok(());
         }
+        Err(Failure::not_started("job_ended", "the program has ended"))
+    }
+
+    fn send(&mut self, text: &str) -> Result<Reply, Failure> {
+        self.refuse_when_ended()?;
         if HOST_INPUT_BYTES_MAX < self.input.len() + text.len() {
             let why = "the program has not read what was typed before";
             return Err(Failure::not_started("input_full", why));
@@ -56,6 +70,7 @@ impl Host {
             // A key makes a program believe that somebody looks.
             self.tell_focus(FOCUS_OUT);
         }
+        self.program.watch.typed(text.as_bytes());
         Ok(Reply::Done { ok: true })
     }
 

@@ -9,7 +9,7 @@ use vocab::limits::{HOST_DRAIN_MS_MAX, HOST_FAREWELL_MS_MAX, HOST_GRACE_MS, HOST
 use super::{Host, client::Client};
 use crate::{
     frame::Kind,
-    hello::{self, Life, Reason},
+    hello::{self, Reason},
     job::{ExitRecord, FilesError},
 };
 
@@ -70,15 +70,6 @@ impl End {
     pub(super) fn due(&self) -> Option<Duration> {
         if self.is_running() { self.kill_at } else { Some(self.wait_until) }
     }
-
-    pub(super) fn life(&self) -> Life {
-        match &self.seen {
-            None => Life::Working,
-            Some(exit) if exit.stopped => Life::Stopped,
-            Some(exit) if exit.code == Some(0) => Life::Done,
-            Some(_) => Life::Failed,
-        }
-    }
 }
 
 impl Host {
@@ -114,7 +105,9 @@ impl Host {
         };
         let stopped = self.program.end.is_stopped;
         let at = self.clock.now().as_millis();
-        self.program.end.seen = Some(ExitRecord { code, signal, at, stopped, failure: None });
+        let exit = ExitRecord { code, signal, at, stopped, failure: None };
+        self.program.watch.ended(&exit);
+        self.program.end.seen = Some(exit);
         let drain = Spans::USUAL.drain;
         match self.program.scope.take() {
             // What it has started was asked together with it.

@@ -9,6 +9,7 @@ use std::{
     os::fd::{AsFd, OwnedFd},
 };
 
+use arbiter::Evidence;
 use rustix::fs::{MemfdFlags, fstat, memfd_create};
 use screen::{Persona, Size};
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,9 @@ pub(super) struct Handed {
     pub(super) writer: Option<u64>,
     pub(super) is_asked: bool,
     pub(super) n_seen: u64,
+    /// What is known of how the job is.
+    #[serde(default)]
+    pub(super) known: Option<Known>,
     pub(super) clients: Vec<Connection>,
     /// The screen and its scrollback.
     #[serde(skip)]
@@ -48,6 +52,13 @@ pub(super) struct Handed {
     /// What was typed and not read.
     #[serde(skip)]
     pub(super) input: Vec<u8>,
+}
+
+/// What is known of how the job is, and the moment on the clock that it speaks of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Known {
+    pub(super) now_ms: i64,
+    pub(super) evidence: Evidence,
 }
 
 /// A client.

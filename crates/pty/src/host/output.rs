@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use arbiter::fact::What;
 use screen::{Event, FOCUS_OUT};
 use stdx::state_file;
 use vocab::limits::{HOST_INPUT_BYTES_MAX, HOST_QUIET_MS, HOST_SCREEN_AGE_MS_MAX, HOST_TURN_BYTES};
@@ -64,6 +65,7 @@ impl Host {
         self.record(Told::Output(bytes));
         self.mirror.feed(bytes);
         self.paper.dirty(self.clock.monotonic());
+        self.program.watch.note(What::Wrote);
         if self.crowd.clients.iter().any(super::client::Client::watches) {
             let frame = frame::encode(Kind::Data, bytes).into();
             for client in &mut self.crowd.clients {
@@ -73,13 +75,13 @@ impl Host {
         let answers = self.mirror.take_answers();
         self.answer(&answers);
         for event in self.mirror.take_events() {
-            // The others are for whoever decides what state a job is in.
             if matches!(event, Event::Asked(_)) {
                 self.crowd.is_asked = true;
             } else if event == Event::Focus(true) && !self.crowd.is_attended() {
                 // Whoever begins to ask is told how it is.
                 self.answer(FOCUS_OUT);
             }
+            self.program.watch.hear(event);
         }
     }
 

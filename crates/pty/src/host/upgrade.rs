@@ -32,6 +32,7 @@ use super::{
     output::Paper,
     queue::Queue,
     terminal::Pty,
+    verdict::Watch,
     watch,
 };
 use crate::{
@@ -113,6 +114,7 @@ impl Host {
             writer: self.crowd.writer,
             is_asked: self.crowd.is_asked,
             n_seen: self.crowd.n_seen,
+            known: Some(self.program.watch.known()),
             clients: staying.map(connection).collect(),
             snapshot,
             input: self.input.iter().copied().collect(),
@@ -216,15 +218,20 @@ pub(super) fn go_on(files: &JobFiles, given: Given) -> Result<ExitRecord, Failur
         Failure::new("host_failed", Effect::Indeterminate, text)
     })?;
     let handed = Handed::read(&given.memory);
+    // Where the job's directory was removed, its program goes on all the same.
     let record = files.read().ok();
     let is_recorded = record.as_ref().is_some_and(|record| record.record);
+    let mut watch = Watch::new(files, record.as_ref(), &clock);
     // The kernel's part of it went with the build before; where another one came in between, the job goes on.
     let writer = record.and_then(|record| birth::hold_session(&record, clock.now()).ok().flatten());
     let began = handed.as_ref().ok().map(|handed| handed.began);
     let mut recorder = Recorder::new(files, &clock, is_recorded, began);
     let size_told = given.pty.size().unwrap_or(Size::clamped(SIZE_UNSEEN.0, SIZE_UNSEEN.1));
     let (mirror, crowd, input, told) = match handed {
-        Ok(handed) => {
+        Ok(mut handed) => {
+            if let Some(known) = handed.known.take() {
+                watch.go_on(known);
+            }
             let told = (Some(handed.asker), format!("the host went on from {}", handed.from));
             let (mirror, crowd, input) = restore(handed, given.streams);
             (mirror, crowd, input, told)
@@ -238,7 +245,8 @@ pub(super) fn go_on(files: &JobFiles, given: Given) -> Result<ExitRecord, Failur
     };
     let mut paper = Paper::new(recorder);
     paper.dirty(clock.monotonic());
-    let program = Program { child, scope: Some(scope), end: End::default(), _writer: writer };
+    let (scope, end) = (Some(scope), End::default());
+    let program = Program { child, scope, end, watch, _writer: writer };
     let mut host = Host {
         files: files.clone(),
         clock,

@@ -29,6 +29,7 @@ fn record(files: &JobFiles) -> JobRecord {
         session_file: None,
         origin: "bg".into(),
         agent: false,
+        asked: crate::job::Asked::default(),
         created_at: 1_700_000_000_000,
         daemon_socket: None,
         stead_version: "0.1.0".into(),

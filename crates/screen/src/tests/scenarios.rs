@@ -61,6 +61,7 @@ pub(super) const SCENARIOS: &[(&str, &str, &str, Known)] = &[
     ("palette", "\x1b]4;1;#abcdef;200;rgb:1/22/3333\x1b\\\x1b]10;#fff\x07\x1b]11;#000000;#123123\x07", "\x1b]104;1\x07x", ToUs),
     ("title and its stack", "\x1b]2;one\x07\x1b[22t\x1b]0;two\x1b\\\x1b[22;0t\x1b]2;three\x07", "\x1b[23tx\x1b[23t", ToUs),
     ("directory and progress", "\x1b]7;file://host/a%20b\x07\x1b]9;4;1;40\x07", "x", ToUs),
+    ("what programs say of their state", "\x1b]7501;state=working:progress=40:app=codex\x07\x1b]7501;state=done:id=a/b:msg=aGk=\x1b\\", "\x1b]7501;state=clear:id=a\x07x", ToUs),
     ("reverse video and new-line mode", "\x1b[?5h\x1b[20hab\ncd", "\nef", ToUs),
     ("soft reset", "\x1b[2;4r\x1b[?1h\x1b[4h\x1b[31mab\x1b[!p", "cd", ToUs),
     ("blinking text", "\x1b[5mblink\x1b[25mno\x1b[5m", "yes", ToUs),

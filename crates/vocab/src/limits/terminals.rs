@@ -58,6 +58,12 @@ limits! { TERMINALS:
     SCREEN_REQUEST_BYTES_MAX: usize = 256, "bytes",
         "a question inside a control string (DECRQSS, XTGETTCAP)",
         "screen::what_a_program_says_is_cut_to_its_limits";
+    SCREEN_STATUS_BYTES_MAX: usize = 4_089, "bytes",
+        "a report of a program's state (OSC 7501), as the protocol bounds it, without what encloses it",
+        "screen::reports_of_state_are_bounded";
+    SCREEN_STATUSES_MAX: usize = 64, "records",
+        "of one terminal's programs; the protocol asks for so many, and the oldest goes first",
+        "screen::reports_of_state_are_bounded";
     // pty
     FRAME_BYTES_MAX: usize = 16 << 20, "bytes",
         "a frame on a host's socket; a paste of a large file fits",
@@ -182,4 +188,44 @@ limits! { TERMINALS:
     HOST_STATE_BYTES_MAX: usize = 64 << 20, "bytes",
         "what a host hands to the next build: the screen, its scrollback and what clients have not read",
         "pty::a_state_beyond_its_limit_is_not_handed_over";
+    // arbiter
+    ARBITER_HOLD_MS: u64 = 3_000, "ms",
+        "that a weaker kind of evidence must last before it takes back a stronger one; agents redraw for less",
+        "arbiter::a_stale_report_is_taken_back_after_the_hold";
+    ARBITER_QUIET_MS: u64 = 10_000, "ms",
+        "without output before a working program is called quiet; agents at work turn a sign each second",
+        "arbiter::silence_is_told_and_is_never_an_end";
+    ARBITER_REPORT_QUIET_MS: u64 = 60_000, "ms",
+        "without output before one that reported to be working is called quiet; a report outlasts long commands",
+        "arbiter::silence_is_told_and_is_never_an_end";
+    ARBITER_DISTURBED_MS: u64 = 2_000, "ms",
+        "after an attach, a resize or a change of focus in which output is no sign of life",
+        "arbiter::a_repaint_for_a_client_is_no_sign_of_life";
+    ARBITER_RESTART_MS: u64 = 5_000, "ms",
+        "after which a lower number of a source is a new count and no late report",
+        "arbiter::late_reports_are_ignored";
+    ARBITER_LOOK_MS: u64 = 150, "ms",
+        "without output before a screen is looked at; a frame is drawn in less",
+        "arbiter::a_screen_is_looked_at_when_it_stands_still_or_has_not_for_long";
+    ARBITER_LOOK_MS_MAX: u64 = 500, "ms",
+        "after which a screen is looked at that never stands still",
+        "arbiter::a_screen_is_looked_at_when_it_stands_still_or_has_not_for_long";
+    ARBITER_SOURCES_MAX: usize = 16, "sources",
+        "reporters whose last report is kept; the oldest goes first",
+        "arbiter::so_many_sources_are_remembered";
+    ARBITER_TEXT_BYTES_MAX: usize = 512, "bytes",
+        "of a message, title or notification that a verdict quotes",
+        "arbiter::what_is_quoted_is_one_bounded_line";
+    ARBITER_RULES_BYTES_MAX: usize = 64 << 10, "bytes",
+        "a file of rules for one agent; the longest of ours has two thousand",
+        "arbiter::rules_beyond_their_limits_are_refused";
+    ARBITER_RULES_MAX: usize = 64, "rules",
+        "in a file of rules; each look tries them in turn",
+        "arbiter::rules_beyond_their_limits_are_refused";
+    ARBITER_CONDITIONS_MAX: usize = 16, "conditions",
+        "of one rule for screens",
+        "arbiter::rules_beyond_their_limits_are_refused";
+    ARBITER_REGION_LINES_MAX: usize = 40, "lines",
+        "that a condition may look at; a dialog is no higher",
+        "arbiter::rules_beyond_their_limits_are_refused";
 }

@@ -35,6 +35,7 @@ pub(super) async fn run(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
         },
         origin: Some("bg".to_owned()),
         record: !args.no_record,
+        ..DispatchJob::default()
     };
     let row: JobRow = client
         .json(Endpoint::JobDispatch, Target::default(), Some(&wish))
@@ -58,7 +59,9 @@ pub(super) async fn run(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
 
 /// Returns what the program sees of the environment, and the names among it that a person gave. It is
 /// this command's environment: the daemon's is whoever's who started it.
-fn environment(named: &[String]) -> Result<(BTreeMap<String, String>, Vec<String>), Failure> {
+pub(crate) fn environment(
+    named: &[String],
+) -> Result<(BTreeMap<String, String>, Vec<String>), Failure> {
     let all = env::all();
     let mut built = Environment::for_jobs(&all, &[]);
     let mut names = Vec::new();

@@ -130,6 +130,7 @@ fn entry(at: i64, ended_at: Option<i64>) -> book::Entry {
         origin: "bg".into(),
         record: false,
         agent: false,
+        asked: pty::job::Asked::default(),
         created_at: at,
         daemon_socket: None,
         stead_version: "0".into(),

@@ -160,7 +160,8 @@ async fn a_text_to_type_is_bounded() {
         let answer = stage.ask::<_, Value>(Endpoint::JobSend, &job.id, &text).await;
         assert_eq!(answer.err().map(|problem| problem.code).as_deref(), code);
     }
-    let _row: JobRow = stage.ask(Endpoint::JobStop, &job.id, &json!({})).await.unwrap();
+    let stopped: JobRow = stage.ask(Endpoint::JobStop, &job.id, &json!({})).await.unwrap();
+    assert_eq!(stopped.state, JobState::Stopped);
 }
 
 #[tokio::test]

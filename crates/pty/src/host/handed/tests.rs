@@ -22,6 +22,7 @@ fn handed() -> Handed {
         writer: Some(3),
         is_asked: true,
         n_seen: 9,
+        known: Some(Known { now_ms: 7, evidence: Evidence::default() }),
         clients: vec![connection, Connection::default()],
         snapshot: b"\x1b[Hscreen".to_vec(),
         input: b"typed".to_vec(),

@@ -20,6 +20,7 @@ fn job(desk: &Desk) -> JobRecord {
         session_file: None,
         origin: "bg".into(),
         agent: false,
+        asked: crate::job::Asked::default(),
         created_at: 0,
         daemon_socket: None,
         stead_version: "0".into(),
