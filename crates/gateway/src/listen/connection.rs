@@ -67,11 +67,7 @@ pub(crate) async fn serve(
 ) {
     let peer = front.look(guest).await;
     if let Some(caller) = front.admit_process(&peer) {
-        let first = tokio::select! {
-            () = closing.cancelled() => None,
-            first = timeout(bounds.head_read, stream.first()) => first.ok().and_then(Result::ok).flatten(),
-        };
-        match first {
+        match first_byte(&stream, bounds, &closing).await {
             Some(control::BEGINNING) => {
                 // It lies beside: most connections are none of these.
                 return Box::pin(control::serve(stream, caller, front, bounds, closing)).await;
@@ -131,6 +127,14 @@ pub(crate) async fn serve(
             timeout(bounds.linger, stream.shutdown()).await.ok();
         }
         linger(stream, bounds.linger).await;
+    }
+}
+
+/// Returns how a connection begins; none when it does not in time, or shall not any more.
+async fn first_byte(stream: &Stream, bounds: &Bounds, closing: &CancellationToken) -> Option<u8> {
+    tokio::select! {
+        () = closing.cancelled() => None,
+        first = timeout(bounds.head_read, stream.first()) => first.ok()?.ok()?,
     }
 }
 
