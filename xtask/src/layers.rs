@@ -21,7 +21,8 @@ pub(crate) const OPEN: &[&str] = &["stdx", "vocab"];
 
 /// Crates whose code also runs where no runtime may: between fork and exec, in a host that must stay
 /// tiny, or on threads that kernel restrictions apply to one by one.
-pub(crate) const RUNTIME_FREE: &[&str] = &["confine", "sandbox", "screen", "pty"];
+pub(crate) const RUNTIME_FREE: &[&str] =
+    &["confine", "sandbox", "screen", "arbiter", "pty", "worktree"];
 
 /// Crates that may give their types a wire shape, and why.
 pub(crate) const MAY_SERIALIZE: &[(&str, &str)] = &[
@@ -30,6 +31,10 @@ pub(crate) const MAY_SERIALIZE: &[(&str, &str)] = &[
     ("store", "rows that hold JSON"),
     ("provider", "the dialects of model vendors"),
     ("workspace-remote", "the workspace protocol"),
+    (
+        "arbiter",
+        "files of rules, the explanation of a verdict, and what one host hands to the next",
+    ),
     ("pty", "the files of a job and the frames of its host"),
     ("cli", "the stable output of --json"),
     ("testkit", "scripts and servers for tests"),
@@ -55,19 +60,23 @@ pub(crate) const ROWS: &[Row] = &[
         because: "where children are born nobody knows what the command is for" },
     Row { name: "screen", level: 2, may_use: &[],
         because: "a screen is a function of a program's bytes; processes and clients are others' business" },
+    Row { name: "arbiter", level: 2, may_use: &[],
+        because: "what facts mean is a pure function; whoever gathers them is replaced without it" },
     Row { name: "workspace-local", level: 3, may_use: &["workspace", "confine", "sandbox"],
         because: "files come from confine, children from sandbox, and callers see the seam only" },
     Row { name: "workspace-remote", level: 3, may_use: &["workspace"],
         because: "a pipe between two workspaces executes nothing itself" },
     Row { name: "mcp", level: 3, may_use: &["workspace", "sandbox"],
         because: "a foreign tool server is one more source of tools, started as a confined child" },
-    Row { name: "pty", level: 3, may_use: &["sandbox", "screen"],
+    Row { name: "pty", level: 3, may_use: &["arbiter", "sandbox", "screen"],
         because: "a host outlives the daemon and must stay tiny" },
+    Row { name: "worktree", level: 3, may_use: &["sandbox"],
+        because: "git is a child like others; what saves work knows no job and is read whole" },
     Row { name: "lsp", level: 3, may_use: &["workspace", "sandbox"],
         because: "a language server is a source of tools, started as a confined child" },
     Row { name: "agent", level: 4, may_use: &["workspace", "provider"],
         because: "the loop talks to seams, so that it can be tested without a disk or a network" },
-    Row { name: "daemon", level: 4, may_use: &["workspace", "store", "pty"],
+    Row { name: "daemon", level: 4, may_use: &["arbiter", "workspace", "store", "pty", "worktree"],
         because: "the host knows no model and no wire; a bare daemon serves its own capabilities" },
     Row { name: "api", level: 4, may_use: &[],
         because: "clients and servers share the wire's words and nothing else" },
@@ -86,14 +95,14 @@ pub(crate) const ROWS: &[Row] = &[
     Row { name: "mcp-door", level: 7, may_use: &["api", "mcp", "delegation"],
         because: "foreign agents pass the same perimeter as everyone" },
     Row { name: "cli", level: 8, may_use: &[
-        "acp", "agent", "api", "confine", "daemon", "delegation", "gateway", "lsp", "mcp", "mcp-door",
+        "acp", "agent", "api", "arbiter", "confine", "daemon", "delegation", "gateway", "lsp", "mcp", "mcp-door",
         "provider", "pty", "sandbox", "sessions", "store", "tui", "workspace", "workspace-local",
         "workspace-remote", "writers"],
         because: "the one place where implementations meet seams" },
     Row { name: "testkit", level: 9, may_use: &[],
         because: "every crate's tests may use it, so it may need none of them" },
-    Row { name: "xtask", level: 10, may_use: &["api", "store", "testkit", "workspace", "workspace-local"],
-        because: "checks read the tables of the product; the benchmark asks tools and store from outside" },
+    Row { name: "xtask", level: 10, may_use: &["api", "screen", "store", "testkit", "workspace", "workspace-local"],
+        because: "checks read the tables of the product; the benchmark asks tools, store and screen from outside" },
 ];
 
 /// Returns a crate's row.

@@ -1,5 +1,10 @@
 //! The command line as it was typed.
 
+mod attach;
+pub(crate) mod inside;
+mod jobs;
+mod logs;
+
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{
@@ -10,9 +15,9 @@ use vocab::{message::Mode, outcome::Failure};
 
 use crate::{exit, print};
 
-mod jobs;
-
-pub(crate) use jobs::{Bg, Jobs, Ls, Until, Wait, Which};
+pub(crate) use attach::Attach;
+pub(crate) use jobs::{Bg, Jobs, Ls, Rm, Until, View, Wait, Which};
+pub(crate) use logs::{Export, Logs};
 
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]
@@ -37,9 +42,15 @@ pub(crate) enum Command {
     Run(Run),
     #[command(flatten)]
     Jobs(Jobs),
+    /// Shows everything that runs on one screen: what needs you, what works, what has ended
+    View(View),
+    /// Shows a job in this terminal and types into it; Ctrl-] and then d lets go of it
+    Attach(Attach),
     /// Lists, shows and deletes sessions
     #[command(subcommand)]
     Sessions(Sessions),
+    /// Prints, follows, replays or exports what a job has shown
+    Logs(Logs),
     /// Runs, starts, watches and stops the daemon
     #[command(subcommand)]
     Daemon(Daemon),
@@ -50,6 +61,11 @@ pub(crate) enum Command {
     Providers(Json),
     /// Lists the models that can be asked
     Models(Models),
+    /// Says from inside a job how it is
+    Report(inside::Report),
+    /// Lets agents report how they are
+    #[command(subcommand)]
+    Hooks(inside::Hooks),
     /// Gathers what a bug report needs
     #[command(subcommand)]
     Debug(Debug),

@@ -10,11 +10,16 @@ use std::{
 
 use api::secret::Key;
 use daemon::paths::{Paths, SOCKET_NAME};
-use vocab::outcome::Failure;
+use vocab::{ids::JOB_MARKER, outcome::Failure};
 
 /// Returns a variable that is set and not empty.
 pub(crate) fn get(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Returns the socket and the token of the job that this process runs in, if it does.
+pub(crate) fn job() -> Option<(PathBuf, String)> {
+    Some((get("STEAD_JOB_SOCK")?.into(), get("STEAD_JOB_TOKEN")?))
 }
 
 /// Returns all variables, for the tools' environment to be built from.
@@ -42,6 +47,18 @@ pub(crate) fn without_keys(paths: &Paths) -> Vec<(OsString, OsString)> {
 pub(crate) fn cwd() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
         Failure::not_started("not_found", format!("the current directory cannot be read: {error}"))
+    })
+}
+
+/// Returns where this program lies.
+///
+/// # Errors
+/// When it has been removed or replaced since it was started.
+pub(crate) fn own_program() -> Result<PathBuf, Failure> {
+    let found = std::env::current_exe().ok().filter(|path| path.exists());
+    found.ok_or_else(|| {
+        Failure::not_started("program_unusable", "this program was replaced since it was started")
+            .with_hint("run it again")
     })
 }
 
@@ -89,6 +106,17 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
     Ok(Paths { home: state, runtime: absolute(runtime), socket_name, config: absolute(config) })
 }
 
+/// Returns the directory of a person's data that is Stead's: not its state, which no tool may reach.
+/// Without a home it falls into the state, where no worktree is made.
+pub(crate) fn data(paths: &Paths) -> PathBuf {
+    let whole = |name: &str| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let below_home = || whole("HOME").map(|home| home.join(".local/share"));
+    match whole("XDG_DATA_HOME").or_else(below_home) {
+        Some(dir) => dir.join("stead"),
+        None => paths.home.join("data"),
+    }
+}
+
 /// Refuses a relative path: every command and the daemon would look for it somewhere else.
 fn whole(name: &str, path: Option<&Path>) -> Result<(), Failure> {
     match path.filter(|path| path.is_relative()) {
@@ -108,6 +136,16 @@ pub(crate) fn keys<'a>(wanted: impl Iterator<Item = (&'a str, &'a str)>) -> BTre
             get(variable).map(|key| (provider.to_owned(), key.into()))
         })
         .collect()
+}
+
+/// Returns the job that this process runs in, if it does.
+pub(crate) fn own_job() -> Option<String> {
+    get(JOB_MARKER)
+}
+
+/// Returns the keys that a person wants to let go of jobs with.
+pub(crate) fn detach_keys() -> Option<String> {
+    get("STEAD_DETACH_KEYS")
 }
 
 /// Tells whether output may carry colors.

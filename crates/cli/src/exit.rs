@@ -27,12 +27,13 @@ pub(crate) fn code_of(code: &str) -> u8 {
         "usage" | "ambiguous" | "invalid_field" | "unknown_field" | "config_invalid" => USAGE,
         "not_found"
         | "job_not_found"
+        | "not_recorded"
         | "session_not_found"
         | "workspace_not_found"
         | "no_live_run"
         | "unknown_block" => NOT_FOUND,
-        "person_required" | "approval_required" | "denied" | "locked" | "unauthorized"
-        | "foreign_host" | "foreign_origin" | "keys_need_socket" => REFUSED,
+        "person_required" | "approval_required" | "denied" | "forbidden" | "locked"
+        | "unauthorized" | "foreign_host" | "foreign_origin" | "keys_need_socket" => REFUSED,
         "daemon_unreachable"
         | "daemon_start_failed"
         | "daemon_checking"

@@ -153,6 +153,16 @@ impl Decoder {
         }
     }
 
+    /// Returns what no frame was made of yet, and how much of an unknown one is still to be thrown away.
+    pub(crate) fn unread(&self) -> (&[u8], usize) {
+        (&self.buffer[self.start..], self.n_skipped)
+    }
+
+    /// Takes over what another decoder has not read.
+    pub(crate) fn inherited(unread: &[u8], n_skipped: usize) -> Self {
+        Self { buffer: unread.to_vec(), start: 0, n_skipped }
+    }
+
     /// Tells whether the stream stands between two frames.
     #[must_use]
     pub fn is_between(&self) -> bool {

@@ -3,6 +3,9 @@
 //!
 //! Not here: what a host does with it.
 
+use std::path::PathBuf;
+
+use arbiter::Explanation;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub use vocab::job::JobState as Life;
 use vocab::outcome::Failure;
@@ -11,7 +14,9 @@ use vocab::outcome::Failure;
 pub const PROTOCOL: u32 = 1;
 
 /// What this program understands beyond the protocol's first version.
-pub const FEATURES: &[&str] = &["focus", "resync", "roles", "send", STATES];
+pub const FEATURES: &[&str] = &[
+    "explain", "flush", "focus", "record", "report", "resync", "roles", "send", STATES, "upgrade",
+];
 
 /// The feature of a `control` client that wants to be told every change of STATE.
 pub const STATES: &str = "states";
@@ -121,11 +126,61 @@ pub enum Control {
     Detach,
     /// Ends the program and all it has started.
     Terminate,
+    /// Writes what is recorded so far, for whoever wants to read it now.
+    Flush,
+    /// Goes on as another build of the program; neither the job nor its clients notice.
+    Upgrade {
+        /// The program's file.
+        path: PathBuf,
+    },
+    /// Reports from inside the job how it is.
+    Report {
+        /// How it is.
+        state: Said,
+        /// What it says or waits for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// The report's number among those of its source.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seq: Option<u64>,
+        /// Who reports.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
+        /// The job's token, which only its program knows.
+        token: Token,
+    },
+    /// Returns why the job is in the state it is in.
+    Explain,
     /// Types a text.
     Send {
         /// The text, line ends as a keyboard makes them (`\r`).
         text: String,
     },
+}
+
+/// How a job says that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Said {
+    /// It works.
+    Working,
+    /// It goes on once somebody has acted.
+    Blocked,
+    /// It stands at its prompt.
+    Idle,
+    /// Its turn has ended; the same.
+    Done,
+}
+
+/// What a job proves itself with. It is not shown.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Token(pub String);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(…)")
+    }
 }
 
 /// REPLY: the answer to an operation.
@@ -139,6 +194,8 @@ pub enum Reply {
     },
     /// To `status`.
     Status(Box<Status>),
+    /// To `explain`.
+    Explained(Box<Explanation>),
     /// To what was done and has nothing to tell.
     Done {
         /// Always true.
@@ -175,6 +232,25 @@ pub struct Status {
     pub features: Vec<String>,
     /// The title that the program set.
     pub title: String,
+    /// Whether what it shows is recorded.
+    #[serde(default)]
+    pub recording: Recording,
+}
+
+/// Whether a job is recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Recording {
+    /// Nobody wanted it, or the host is too old to say.
+    #[default]
+    Off,
+    /// It is.
+    On,
+    /// It cannot be written at the moment, and goes on once it can.
+    Paused {
+        /// What the system said.
+        why: String,
+    },
 }
 
 /// STATE: what a client may do, the terminal's size, and how the job is. Sent whenever one of it changes.

@@ -12,12 +12,16 @@ mod control;
 mod crowd;
 mod door;
 mod ending;
+mod handed;
 mod output;
 mod queue;
+mod record;
 mod terminal;
 mod typed;
+mod upgrade;
+mod verdict;
 
-use std::{collections::VecDeque, io, time::Duration};
+use std::{collections::VecDeque, io, os::fd::OwnedFd, time::Duration};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -25,14 +29,22 @@ use rustix::{
 };
 use sandbox::{Scope, scope::Child, signals};
 use screen::{Mirror, Size};
-use stdx::{clock::Clock, lock::Lock};
+use stdx::{clock::Clock, lock::Lock, writer_lock::WriterLock};
 use vocab::{
     limits::HOST_INPUT_BYTES_MAX,
     outcome::{Effect, Failure},
 };
 
-use self::{client::Flow, crowd::Crowd, door::Door, ending::End, output::Paper, terminal::Pty};
-use crate::job::{ExitRecord, JobFiles};
+pub use upgrade::{CAN_RESUME, RESUME, can_resume, resume};
+
+use self::{
+    client::Flow, crowd::Crowd, door::Door, ending::End, output::Paper, terminal::Pty,
+    verdict::Watch,
+};
+use crate::{
+    job::{ExitRecord, JobFiles},
+    record::{Recorder, Told},
+};
 
 /// What a terminal is until somebody has looked at it.
 const SIZE_UNSEEN: (u16, u16) = (120, 30);
@@ -50,7 +62,7 @@ struct Host {
     program: Program,
     crowd: Crowd,
     door: Door,
-    signals: std::os::fd::OwnedFd,
+    signals: OwnedFd,
     /// What was typed and is not read by the program yet.
     input: VecDeque<u8>,
     /// The size that the program was told last.
@@ -64,6 +76,9 @@ struct Program {
     /// None once what is left of it is left alone.
     scope: Option<Scope>,
     end: End,
+    /// Held for as long as it lives: two programs that write one session lose what one of them said.
+    _writer: Option<WriterLock>,
+    watch: Watch,
 }
 
 /// What woke the loop up.
@@ -86,21 +101,21 @@ pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure
     files.check_socket()?;
     let lock =
         Lock::try_acquire(&files.dir().join("host.lock")).map_err(|error| unusable(&error))?;
-    let Some(_lock) = lock else {
+    let Some(lock) = lock else {
         return Err(Failure::not_started("locked", format!("job {} has a host", files.id())));
     };
     if files.read_exit()?.is_some() {
         return Err(Failure::not_started("job_ended", format!("job {} has ended", files.id())));
     }
-    // Held for as long as the program lives: two programs that write one session lose what one of them said.
-    let _writer = birth::hold_session(&record, clock.now())?;
-    let watched = [Signal::TERM, Signal::INT, Signal::HUP];
-    let signals = signals::watch(&watched).map_err(|error| unusable(&error))?;
-    let door = Door::open(files.socket()).map_err(|error| unusable(&error))?;
+    let writer = birth::hold_session(&record, clock.now())?;
+    let signals = watch().map_err(|error| unusable(&error))?;
+    let door = Door::open(files.socket(), lock).map_err(|error| unusable(&error))?;
     let size = Size::clamped(SIZE_UNSEEN.0, SIZE_UNSEEN.1);
     let born = Pty::open(size).map_err(|error| unusable(&error)).and_then(|pty| {
         let (child, scope) = birth::start(files, &record, &pty)?;
-        Ok((pty, Program { child, scope: Some(scope), end: End::default() }))
+        let watch = Watch::new(files, Some(&record), &clock);
+        let (scope, end) = (Some(scope), End::default());
+        Ok((pty, Program { child, scope, end, watch, _writer: writer }))
     });
     let (pty, program) = match born {
         Ok(born) => born,
@@ -114,10 +129,11 @@ pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure
             return Err(exit.failure.unwrap_or_else(|| Failure::not_started("failed", "")));
         }
     };
-    let (mirror, paper) = (Mirror::new(size), Paper::default());
+    let recorder = Recorder::new(files, &clock, record.record, None);
+    let (mirror, paper) = (Mirror::new(size), Paper::new(recorder));
     let (crowd, input) = (Crowd::default(), VecDeque::new());
     let files = files.clone();
-    let mut host = Host {
+    let host = Host {
         files,
         clock,
         pty,
@@ -131,11 +147,12 @@ pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure
         paper,
     };
     ready();
-    let exit = host.serve().map_err(|error| {
-        Failure::new("host_failed", Effect::Indeterminate, format!("the host cannot wait: {error}"))
-    });
-    host.door.close();
-    exit
+    host.serve_to_the_end()
+}
+
+/// Returns what tells the signals that a host hears.
+fn watch() -> io::Result<OwnedFd> {
+    signals::watch(&[Signal::TERM, Signal::INT, Signal::HUP, Signal::USR1])
 }
 
 fn unusable(error: &io::Error) -> Failure {
@@ -143,6 +160,16 @@ fn unusable(error: &io::Error) -> Failure {
 }
 
 impl Host {
+    /// Serves, and closes the door behind it.
+    fn serve_to_the_end(mut self) -> Result<ExitRecord, Failure> {
+        let exit = self.serve().map_err(|error| {
+            let text = format!("the host cannot wait: {error}");
+            Failure::new("host_failed", Effect::Indeterminate, text)
+        });
+        self.door.close();
+        exit
+    }
+
     /// Serves until the program has ended and that is written down.
     fn serve(&mut self) -> io::Result<ExitRecord> {
         loop {
@@ -195,7 +222,8 @@ impl Host {
 
     /// Returns the next moment at which something is due; none while nothing is.
     fn due(&self) -> Option<Duration> {
-        [self.program.end.due(), self.paper.due()].into_iter().flatten().min()
+        let dues = [self.program.end.due(), self.paper.due(), self.program.watch.due()];
+        dues.into_iter().flatten().min()
     }
 
     fn meet(&mut self, source: Source, flags: PollFlags) {
@@ -206,11 +234,11 @@ impl Host {
             }
             Source::Output => {}
             Source::Door => self.welcome(),
-            Source::Signals => {
-                if signals::taken(&self.signals).is_ok_and(|signal| signal.is_some()) {
-                    self.terminate();
-                }
-            }
+            Source::Signals => match signals::taken(&self.signals).ok().flatten() {
+                Some(signal) if signal == Signal::USR1.as_raw() => self.open_door_again(),
+                Some(_) => self.terminate(),
+                None => {}
+            },
             Source::Client(id) => self.hear(id, flags),
         }
     }
@@ -222,9 +250,11 @@ impl Host {
             self.size_told = size;
             // A terminal that cannot be told is one whose program has ended.
             self.pty.resize(size).ok();
+            self.record(Told::Size(size));
         }
         self.flush_input();
         self.write_paper_when_due();
+        self.judge_when_due();
         self.kill_when_due();
         for idx in 0..self.crowd.clients.len() {
             self.crowd.clients[idx].flush();

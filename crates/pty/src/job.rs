@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use stdx::state_file;
 use vocab::{
     ids::JobId,
+    job::Worktree,
     limits::{JOB_FILE_BYTES_MAX, SOCKET_PATH_BYTES_MAX},
     outcome::{Effect, Failure},
 };
@@ -47,6 +48,9 @@ pub struct JobRecord {
     /// The session file that the program writes, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_file: Option<PathBuf>,
+    /// The worktree that was made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
     /// What has asked for it: `bg`, `dispatch`, `respawn`.
     pub origin: String,
     /// Tells whether an agent has asked for it, or it is one. Its programs are no person's then.
@@ -62,6 +66,14 @@ pub struct JobRecord {
     pub daemon_socket: Option<PathBuf>,
     /// The version that wrote this.
     pub stead_version: String,
+    /// Tells whether what it shows is recorded.
+    #[serde(default = "is_recorded")]
+    pub record: bool,
+}
+
+/// What a record that does not say means.
+fn is_recorded() -> bool {
+    true
 }
 
 /// What is noted of a wish, and changes nothing about how the program is started.
@@ -202,6 +214,18 @@ impl JobFiles {
         self.dir.join("screen.txt")
     }
 
+    /// Returns the directory of what was recorded.
+    #[must_use]
+    pub fn recording(&self) -> PathBuf {
+        self.dir.join("recording")
+    }
+
+    /// Returns the file of rules that stand in place of the embedded ones, if whoever started the job wrote one.
+    #[must_use]
+    pub fn rules(&self) -> PathBuf {
+        self.dir.join("rules.toml")
+    }
+
     /// Returns the file that the daemon keeps the state in.
     #[must_use]
     pub fn state(&self) -> PathBuf {
@@ -225,6 +249,12 @@ impl JobFiles {
             return Err(FilesError::SocketPath(self.socket.clone()));
         }
         Ok(())
+    }
+
+    /// Tells whether there is such a job.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        matches!(state_file::size(&self.record()), Ok(Some(_)))
     }
 
     /// Makes the job's directory and writes what it is.

@@ -29,7 +29,7 @@ use std::{
     time::Duration,
 };
 
-use stdx::clock::Clock;
+use stdx::{clock::Clock, proc_id::Stat};
 use vocab::limits;
 
 pub use child::{Child, Stdio};
@@ -88,6 +88,21 @@ impl Scope {
     #[must_use]
     pub fn open_job(job: &str) -> Self {
         Self::marked(Mark::Job, job)
+    }
+
+    /// Takes a job's program over, which the program that this process was before has started with
+    /// [`Scope::launch_on_terminal`] and has not waited for.
+    ///
+    /// # Errors
+    /// When it is no child of this process.
+    pub fn adopt_job(job: &str, pid: u32) -> io::Result<(Self, Child)> {
+        let program = Stat::of(pid).filter(|found| found.parent == std::process::id());
+        let program = program.ok_or(io::ErrorKind::NotFound)?;
+        // Whatever it has started is younger than it.
+        let mut scope = Self::open_job(job);
+        scope.since = program.started;
+        let child = child::adopt(&scope, pid)?;
+        Ok((scope, child))
     }
 
     fn marked(mark: Mark, run: &str) -> Self {

@@ -156,6 +156,11 @@ impl Terminal {
         self.answer(Query::Version, &text);
     }
 
+    /// Says that what a program says of its state is read here.
+    pub(crate) fn answer_program_status(&mut self) {
+        self.answer(Query::ProgramStatus, "\x1b]7501;?\x1b\\");
+    }
+
     pub(crate) fn answer_size(&mut self, number: u16) {
         let (lines, columns) =
             (u32::from(self.frame.size.lines()), u32::from(self.frame.size.columns()));
@@ -205,7 +210,7 @@ impl Terminal {
                         let region = &self.frame.region;
                         Some(format!("{};{}r", region.start + 1, region.end))
                     }
-                    b" q" => Some(format!("{} q", self.modes.cursor_style)),
+                    b" q" => Some(format!("{} q", self.modes.cursor_style())),
                     _ => None,
                 };
                 told.map_or("\x1bP0$r\x1b\\".to_owned(), |told| format!("\x1bP1$r{told}\x1b\\"))

@@ -4,6 +4,8 @@
 
 use vocab::limits::SCREEN_EVENTS_MAX;
 
+use crate::status::ProgramStatus;
+
 /// Something that a program did or said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -22,6 +24,9 @@ pub enum Event {
         /// The text.
         body: String,
     },
+    /// It said what it is doing (OSC 7501): of all its records the one that asks most of a person; none once
+    /// it has taken all back.
+    Status(Option<ProgramStatus>),
     /// A shell marked a place of its prompt (OSC 133).
     Prompt(PromptMark),
     /// It began or ceased to ask for focus reports.
@@ -105,6 +110,8 @@ pub enum Query {
     Size,
     /// A setting or capability (DECRQSS, XTGETTCAP).
     Setting,
+    /// Whether it reads what programs say of their state (OSC 7501).
+    ProgramStatus,
 }
 
 /// Events that wait to be taken.

@@ -1,4 +1,5 @@
-//! What a program wrote around its screen: title, saved titles, directory, progress, colors.
+//! What a program wrote around its screen: title, saved titles, directory, progress,
+//! what it says of its state, colors.
 //!
 //! Nothing here is drawn in cells.
 
@@ -7,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use alacritty_terminal::vte::ansi::Rgb;
 use vocab::limits::SCREEN_TITLES_MAX;
 
-use crate::events::Progress;
+use crate::{events::Progress, status::Statuses};
 
 /// The dynamic colors that a program may set, after the 256 indexed ones.
 pub(crate) const FOREGROUND: u16 = 256;
@@ -21,6 +22,7 @@ pub(crate) struct Labels {
     pub(crate) titles: VecDeque<String>,
     pub(crate) directory: String,
     pub(crate) progress: Progress,
+    pub(crate) statuses: Statuses,
     pub(crate) colors: BTreeMap<u16, Rgb>,
 }
 
@@ -47,6 +49,7 @@ impl Labels {
             let (state, percent) = self.progress.numbers();
             out.extend_from_slice(format!("\x1b]9;4;{state};{percent}\x1b\\").as_bytes());
         }
+        self.statuses.write(out);
         for (index, color) in &self.colors {
             let code = match *index {
                 FOREGROUND => "10".to_owned(),

@@ -24,9 +24,11 @@ mod paint;
 mod print;
 mod reflow;
 mod resets;
+mod sets;
 mod sgr;
 mod size;
 mod snapshot;
+mod status;
 mod tail;
 mod terminal;
 mod text;
@@ -34,9 +36,10 @@ mod text;
 pub use answers::{Audience, Persona};
 pub use events::{Event, Progress, PromptMark, Query};
 pub use mirror::Mirror;
-pub use resets::{FOCUS_IN, FOCUS_OUT, Levels, resets};
+pub use resets::{FOCUS_IN, FOCUS_OUT, KEEP_TITLE, Levels, resets, retitle};
 pub use size::Size;
 pub use snapshot::Depth;
+pub use status::{ProgramState, ProgramStatus};
 
 #[cfg(test)]
 mod tests;

@@ -104,6 +104,11 @@ impl Mirror {
         self.terminal.outbox.persona = persona.checked();
     }
 
+    /// Returns the terminal that the program believes to be in.
+    pub fn persona(&self) -> &Persona {
+        &self.terminal.outbox.persona
+    }
+
     /// Takes the answers to be written to the program.
     pub fn take_answers(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.terminal.outbox.answers)

@@ -1,4 +1,5 @@
-//! Commands to the terminal's surroundings (OSC): titles, links, colors, progress, notifications.
+//! Commands to the terminal's surroundings (OSC): titles, links, colors, progress, notifications,
+//! what a program says of its state.
 //!
 //! The clipboard, pointer shapes and everything private to one vendor are ignored.
 
@@ -49,7 +50,8 @@ impl Terminal {
             ("110", _) => _ = self.labels.colors.remove(&FOREGROUND),
             ("111", _) => _ = self.labels.colors.remove(&BACKGROUND),
             ("112", _) => _ = self.labels.colors.remove(&CURSOR),
-            ("9" | "99" | "777" | "133", _) => self.told(number, rest),
+            ("7501", ["?"]) => self.answer_program_status(),
+            ("9" | "99" | "777" | "133" | "7501", _) => self.told(number, rest),
             _ => (),
         }
     }
@@ -77,9 +79,17 @@ impl Terminal {
                     _ => return,
                 };
                 self.outbox.tell(Event::Prompt(mark));
+                if mark == PromptMark::Prompt && self.labels.statuses.drop_the_running() {
+                    self.tell_status();
+                }
             }
+            ("7501", [_, ..]) if self.labels.statuses.take(&rest.join(";")) => self.tell_status(),
             _ => (),
         }
+    }
+
+    fn tell_status(&mut self) {
+        self.outbox.tell(Event::Status(self.labels.statuses.foremost().cloned()));
     }
 
     pub(crate) fn set_title(&mut self, title: String) {

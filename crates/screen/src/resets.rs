@@ -2,7 +2,7 @@
 //!
 //! The terminal's full reset is not used, since it takes the person's scrollback along.
 
-use vocab::limits::SCREEN_KEYBOARD_LEVELS_MAX;
+use vocab::limits::{SCREEN_KEYBOARD_LEVELS_MAX, SCREEN_TITLES_MAX};
 
 use crate::terminal::Terminal;
 
@@ -17,17 +17,22 @@ pub const FOCUS_OUT: &[u8] = b"\x1b[O";
 pub struct Levels {
     main: usize,
     alternate: usize,
+    titles: usize,
 }
 
 impl Levels {
     /// For whoever does not know, such as a guard whose client has died: as many as there may be. What an
     /// outer program had put below them is lost.
-    pub const UNKNOWN: Self =
-        Self { main: SCREEN_KEYBOARD_LEVELS_MAX, alternate: SCREEN_KEYBOARD_LEVELS_MAX };
+    pub const UNKNOWN: Self = Self {
+        main: SCREEN_KEYBOARD_LEVELS_MAX,
+        alternate: SCREEN_KEYBOARD_LEVELS_MAX,
+        titles: SCREEN_TITLES_MAX,
+    };
 
     pub(crate) fn held(terminal: &Terminal) -> Self {
         let [main, alternate] = &terminal.keyboards;
-        Self { main: main.n_levels(), alternate: alternate.n_levels() }
+        let titles = terminal.labels.titles.len();
+        Self { main: main.n_levels(), alternate: alternate.n_levels(), titles }
     }
 }
 
@@ -50,18 +55,38 @@ const CALM: &str = "\x18\x1b\\\x1b[?2026l\x1b]8;;\x1b\\";
 /// What shapes text: insert mode, autowrap, character sets, attributes.
 pub(crate) const PLAIN: &str = "\x1b[4l\x1b[?7h\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m";
 
-/// Colors and progress.
-const LABELS: &str = "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\\x1b]9;4;0\x1b\\";
+/// Colors, progress and what programs said of their state.
+const LABELS: &str = "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\\x1b]9;4;0\x1b\\\
+    \x1b]7501;state=clear\x1b\\";
 
 /// Returns what restores a local terminal.
 ///
 /// The cursor stays where it is. The title is taken back from the terminal's own stack, where the client
-/// put it when it began.
+/// put it with [`KEEP_TITLE`] when it began, below those that the program has put there.
 pub fn resets(levels: Levels) -> Vec<u8> {
     let mut out = Vec::new();
     write(levels, &mut out);
-    out.extend_from_slice(b"\x1b[23;2t");
+    write_title(levels, &mut out);
     out
+}
+
+/// Puts the title onto the terminal's own stack, from where [`resets`] takes it back.
+pub const KEEP_TITLE: &[u8] = b"\x1b[22;2t";
+
+/// Returns what clears the way for a further snapshot, which puts the program's titles onto the stack once
+/// more: it takes those away that are there, down to the terminal's own one.
+pub fn retitle() -> Vec<u8> {
+    let mut out = CALM.as_bytes().to_vec();
+    write_title(Levels::UNKNOWN, &mut out);
+    out.extend_from_slice(KEEP_TITLE);
+    out
+}
+
+fn write_title(levels: Levels, out: &mut Vec<u8>) {
+    // One that finds nothing on the stack does nothing.
+    for _ in 0..=levels.titles {
+        out.extend_from_slice(b"\x1b[23;2t");
+    }
 }
 
 /// Writes all but the title, which a snapshot sets itself.

@@ -28,6 +28,35 @@ impl Mirror {
         lines
     }
 
+    /// Returns all lines with their colors and links, as text with escapes: those that have left the main
+    /// screen, then those of the screen shown. Each line begins and ends plain, and nothing in it moves the
+    /// cursor.
+    pub fn styled_lines(&self) -> Vec<Vec<u8>> {
+        let mut lines = Vec::new();
+        let terminal = &self.terminal;
+        terminal.history.each_line(|line| lines.push(line.to_vec()));
+        let (open, mut painter) = terminal.history.open();
+        let mut line = open.to_vec();
+        if terminal.below.is_some() && painter.is_inside_line() {
+            // What goes on from there is on the screen below.
+            painter.break_line(&mut line);
+            lines.push(std::mem::take(&mut line));
+        }
+        let n_lines = terminal.n_lines();
+        for row in 0..n_lines {
+            let next = (row + 1 < n_lines).then(|| &terminal.grid[Line::from(row + 1)]);
+            painter.row(&terminal.grid[Line::from(row)], next, &mut line);
+            if !painter.is_inside_line() {
+                lines.push(std::mem::take(&mut line));
+            }
+        }
+        if painter.is_inside_line() {
+            painter.end_line(&mut line);
+            lines.push(line);
+        }
+        lines
+    }
+
     /// Returns how many lines have left the main screen and are still kept.
     pub fn n_history_lines(&self) -> usize {
         self.terminal.history.n_lines()

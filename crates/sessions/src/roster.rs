@@ -66,3 +66,30 @@ fn row(session: SessionRow) -> Row {
         program: Program::default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use store::{Batch, Change, NewSession};
+    use vocab::{fact::SessionFact, ids::SessionId};
+
+    use super::*;
+    use crate::stage;
+
+    #[tokio::test]
+    async fn so_many_sessions_stand_in_the_list_of_all() {
+        let (_dir, sessions) = stage::sessions();
+        for n in 0..=ROSTER_SESSIONS_MAX {
+            let new = NewSession { title: n.to_string(), ..NewSession::default() };
+            let batch = Batch::of_session(sessions.store.epoch(), SessionId::generate());
+            let batch = batch.change(Change::CreateSession(new)).fact(SessionFact::SessionCreated);
+            sessions.store.append(batch).await.unwrap();
+        }
+        let all = sessions.roster(&Wanted::default()).await.unwrap();
+        assert_eq!(all.len(), ROSTER_SESSIONS_MAX);
+        // Those that were active last are there.
+        assert_eq!(all[0].name, ROSTER_SESSIONS_MAX.to_string());
+        let later = Some(Timestamp::from_millis(2));
+        let none = sessions.roster(&Wanted { since: later, cwd: None }).await.unwrap();
+        assert_eq!(none, []);
+    }
+}

@@ -5,7 +5,10 @@
 use std::{
     fs::{self, File},
     io,
-    os::unix::fs::MetadataExt as _,
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::fs::MetadataExt as _,
+    },
     path::Path,
 };
 
@@ -13,7 +16,7 @@ use crate::state_file;
 
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
+pub struct Lock(File);
 
 impl Lock {
     /// Takes the lock, waiting for whoever holds it.
@@ -39,6 +42,13 @@ impl Lock {
         }
     }
 
+    /// Takes over a lock that the program which this process was before has held: it lies on the open
+    /// file, whoever has that.
+    #[must_use]
+    pub fn inherited(file: OwnedFd) -> Self {
+        Self(file.into())
+    }
+
     /// Tells whether a process holds the lock, as far as the kernel lists it; nothing is taken for it.
     ///
     /// The device is not compared: some file systems show another one there than to who looks.
@@ -54,6 +64,12 @@ impl Lock {
                 && fields.get(4) == Some(&pid.as_str())
                 && fields.get(5).is_some_and(|file| file.ends_with(&inode))
         })
+    }
+}
+
+impl AsFd for Lock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

@@ -34,15 +34,24 @@ fn serve(words: &[OsString]) -> Result<(), Failure> {
     let usage =
         || Failure::not_started("usage", format!("stead {WORD} ID [{DETACH} [{CGROUP} DIR]]"));
     let (id, flags) = words.split_first().ok_or_else(usage)?;
+    if id == host::CAN_RESUME && flags.is_empty() {
+        print::out(&host::can_resume());
+        return Ok(());
+    }
     let id: JobId = id.to_str().and_then(|id| id.parse().ok()).ok_or_else(usage)?;
+    let paths = env::paths()?;
+    let files = JobFiles::new(&paths.home, &paths.runtime, &id);
     let (detaches, group) = match flags {
         [] => (false, None),
         [flag] if flag == DETACH => (true, None),
         [flag, group, dir] if flag == DETACH && group == CGROUP => (true, Some(Path::new(dir))),
+        // Detached and without a starter already: the build before was this process.
+        [flag, given @ ..] if flag == host::RESUME => {
+            host::resume(&files, given)?;
+            return Ok(());
+        }
         _ => return Err(usage()),
     };
-    let paths = env::paths()?;
-    let files = JobFiles::new(&paths.home, &paths.runtime, &id);
     if let Some(group) = group {
         // Before anything is started, so that all of it is born there. Where that fails, the job is
         // worth more than its place.

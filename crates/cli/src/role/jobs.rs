@@ -4,18 +4,26 @@
 
 mod begin;
 mod list;
+mod remove;
 mod wait;
+
+pub(crate) use begin::environment;
 
 use std::process::ExitCode;
 
 use api::{
     agent::{AbortRequest, Done},
     client::{Client, ClientError, Target},
-    job::{JobRow, NoWishes, PinJob, RenameJob, SendText},
+    job::{JobRow, NoWishes, PinJob, RenameJob, SendText, UpgradeJob},
     routes::Endpoint,
 };
+use pty::job::JobFiles;
 use serde::{Serialize, de::DeserializeOwned};
-use vocab::outcome::Failure;
+use serde_json::Value;
+use vocab::{
+    ids::{BadJobId, JobId},
+    outcome::Failure,
+};
 
 use crate::{
     args::{Jobs, Which},
@@ -31,9 +39,17 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
         match command {
             Jobs::Bg(bg) => begin::run(&client, bg).await,
             Jobs::Ls(ls) => list::run(&client, &ls).await,
-            Jobs::Stop(which) => each(&client, &which, Endpoint::JobStop, "stopped").await,
-            Jobs::Respawn(which) => each(&client, &which, Endpoint::JobRespawn, "started").await,
-            Jobs::Rm(which) => remove(&client, &which).await,
+            Jobs::Stop(which) => {
+                each(&client, &which, Endpoint::JobStop, "stopped", &NoWishes {}).await
+            }
+            Jobs::Respawn(which) => {
+                each(&client, &which, Endpoint::JobRespawn, "started", &NoWishes {}).await
+            }
+            Jobs::Upgrade(which) => {
+                let body = UpgradeJob { program: env::own_program()? };
+                each(&client, &which, Endpoint::JobUpgrade, "upgraded", &body).await
+            }
+            Jobs::Rm(rm) => remove::run(&client, &rm).await,
             Jobs::Detach { job } => {
                 let _: Done = order(&client, Endpoint::JobDetach, &job, &NoWishes {}).await?;
                 Ok(say(&format!("detached · {job}")))
@@ -46,6 +62,7 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
                 let _: Done = order(&client, Endpoint::JobSend, &job, &SendText { text }).await?;
                 Ok(ExitCode::from(exit::OK))
             }
+            Jobs::Explain { job, json } => explain(&client, &job, json.json).await,
             Jobs::Rename { job, name } => {
                 let body = RenameJob { name: name.join(" ") };
                 let row: JobRow = order(&client, Endpoint::JobRename, &job, &body).await?;
@@ -60,6 +77,38 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
             Jobs::Wait(wait) => wait::run(&client, &wait).await,
         }
     })
+}
+
+/// Finds the files of the job that a text means. A whole id needs no daemon to be understood, since
+/// looking at a job should not wait for one.
+pub(crate) fn files_of(text: &str) -> anyhow::Result<JobFiles> {
+    let paths = env::paths()?;
+    let files = |id: &JobId| JobFiles::new(&paths.home, &paths.runtime, id);
+    if let Ok(id) = text.parse::<JobId>()
+        && files(&id).exists()
+    {
+        return Ok(files(&id));
+    }
+    super::block_on(async {
+        let client = client::connect(&paths).await?;
+        let row = show(&client, text).await?;
+        let id: JobId = row
+            .id
+            .parse()
+            .map_err(|bad: BadJobId| Failure::not_started("answer_malformed", bad.to_string()))?;
+        Ok(files(&id))
+    })
+}
+
+/// Tells why a job is as it is.
+async fn explain(client: &Client, job: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let answer = client.json::<(), Value>(Endpoint::JobExplain, Target::of(job), None).await;
+    let told = answer.map_err(|error| named(job, error))?;
+    if as_json {
+        return Ok(print::json(&told));
+    }
+    let explanation: arbiter::Explanation = serde_json::from_value(told)?;
+    Ok(print::out(&clean::clean(&explanation.to_string())))
 }
 
 /// Asks for an operation on the job that a text means.
@@ -115,16 +164,17 @@ fn named(job: &str, error: ClientError) -> Failure {
 }
 
 /// Does one thing to each of some jobs, and goes on where one of them cannot.
-async fn each(
+async fn each<B: Serialize + Sync>(
     client: &Client,
     which: &Which,
     endpoint: Endpoint,
     done: &str,
+    body: &B,
 ) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::from(exit::OK);
     let mut rows: Vec<JobRow> = Vec::new();
     for job in &which.jobs {
-        match order::<_, JobRow>(client, endpoint, job, &NoWishes {}).await {
+        match order::<_, JobRow>(client, endpoint, job, body).await {
             Err(failure) if failure.code == "job_not_found" && endpoint == Endpoint::JobStop => {
                 if let Err(error) = stop_session(client, job, failure).await {
                     code = exit::report(&error.into());
@@ -159,32 +209,6 @@ async fn stop_session(client: &Client, text: &str, no_job: Failure) -> Result<()
     let title = clean::clean_line(&row.title);
     say(&format!("stopped · {} · {title}", print::words::short_id(&row.id)));
     Ok(())
-}
-
-async fn remove(client: &Client, which: &Which) -> anyhow::Result<ExitCode> {
-    let mut code = ExitCode::from(exit::OK);
-    let mut gone: Vec<JobRow> = Vec::new();
-    for job in &which.jobs {
-        let removing = async {
-            let row = show(client, job).await?;
-            let target = Target::of(&row.id);
-            let done = client.json::<(), Done>(Endpoint::JobRemove, target, None).await;
-            done.map_err(Failure::from).map(|_| row)
-        };
-        match removing.await {
-            Ok(row) => {
-                if !which.json.json {
-                    say(&format!("removed · {} · {}", row.id, clean::clean_line(&row.name)));
-                }
-                gone.push(row);
-            }
-            Err(failure) => code = exit::report(&failure.into()),
-        }
-    }
-    if which.json.json {
-        print::json(&gone);
-    }
-    Ok(code)
 }
 
 fn say(line: &str) -> ExitCode {

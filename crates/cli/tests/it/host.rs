@@ -18,14 +18,21 @@ use vocab::ids::JobId;
 
 use crate::home::Home;
 
+mod logs;
+mod upgrade;
+
 /// A host that was started, and its readiness pipe.
-struct Host {
-    child: Child,
+pub(crate) struct Host {
+    pub(crate) child: Child,
     pipe: BufReader<ChildStdout>,
-    files: JobFiles,
+    pub(crate) files: JobFiles,
 }
 
 fn job(home: &Home, script: &str) -> JobFiles {
+    job_of(home, &["sh", "-c", script])
+}
+
+fn job_of(home: &Home, command: &[&str]) -> JobFiles {
     let id = JobId::generate();
     let files = JobFiles::new(&home.path("state"), &home.path("run"), &id);
     stdx::state_file::ensure_dir(&home.path("state")).unwrap();
@@ -34,17 +41,19 @@ fn job(home: &Home, script: &str) -> JobFiles {
         id,
         name: "test".into(),
         cwd: home.work(),
-        command: ["sh", "-c", script].map(str::to_owned).to_vec(),
+        command: command.iter().map(|word| (*word).to_owned()).collect(),
         env: BTreeMap::from([("PATH".into(), path)]),
         env_names: Vec::new(),
         token: "0123456789abcdef0123456789abcdef".into(),
         session_file: None,
+        worktree: None,
         origin: "bg".into(),
         agent: false,
         asked: pty::job::Asked::default(),
         created_at: 0,
         daemon_socket: None,
         stead_version: "0".into(),
+        record: true,
     };
     files.create(&record).unwrap();
     files
@@ -58,10 +67,28 @@ fn host(home: &Home, files: JobFiles) -> (Host, String) {
     (Host { child, pipe, files }, line)
 }
 
-fn ready(home: &Home, script: &str) -> Host {
-    let (host, line) = host(home, job(home, script));
+/// Starts the host of a job that runs a script.
+pub(crate) fn ready(home: &Home, script: &str) -> Host {
+    ready_of(home, &["sh", "-c", script])
+}
+
+/// Starts the host of a job that runs a command.
+pub(crate) fn ready_of(home: &Home, command: &[&str]) -> Host {
+    let (host, line) = host(home, job_of(home, command));
     assert_eq!(line, "ready\n");
     host
+}
+
+impl Host {
+    /// Returns the job's id.
+    pub(crate) fn id(&self) -> String {
+        self.files.id().to_string()
+    }
+
+    /// Asks the host what it knows.
+    pub(crate) fn status(&self) -> Value {
+        Client::of(self, "control").status()
+    }
 }
 
 impl Drop for Host {
@@ -72,10 +99,10 @@ impl Drop for Host {
 }
 
 /// One connection, read by kind.
-struct Client(UnixStream, Decoder);
+pub(crate) struct Client(UnixStream, Decoder);
 
 impl Client {
-    fn of(host: &Host, role: &str) -> Self {
+    pub(crate) fn of(host: &Host, role: &str) -> Self {
         let stream = UnixStream::connect(host.files.socket()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut client = Self(stream, Decoder::default());
@@ -83,13 +110,13 @@ impl Client {
         client
     }
 
-    fn send(&mut self, kind: Kind, payload: &Value) {
+    pub(crate) fn send(&mut self, kind: Kind, payload: &Value) {
         self.0.write_all(&frame::encode(kind, payload.to_string().as_bytes())).unwrap();
     }
 
     /// Waits for a text in data frames, or for the payload of another kind.
     #[track_caller]
-    fn wait(&mut self, kind: Kind, text: &str) -> String {
+    pub(crate) fn wait(&mut self, kind: Kind, text: &str) -> String {
         let mut seen = String::new();
         loop {
             while let Some(frame) = self.1.take().unwrap() {

@@ -13,6 +13,7 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{Mode, OFlags},
     io::Errno,
+    process::{Pid, Signal, kill_process},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
     termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize},
 };
@@ -79,6 +80,27 @@ impl Terminal {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         while self.read_within(&now) {}
         code
+    }
+
+    /// Sends the program a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Returns the program's process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Gives the terminal another size.
+    pub(crate) fn resize(&self, cols: u16, rows: u16) {
+        let size = Winsize { ws_row: rows, ws_col: cols, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.master, size).unwrap();
+    }
+
+    /// Returns the terminal's modes.
+    pub(crate) fn modes(&self) -> String {
+        format!("{:?}", tcgetattr(&self.master).unwrap())
     }
 
     /// Tells whether the terminal shows what is typed.

@@ -17,4 +17,6 @@ mod played;
 #[cfg(test)]
 mod rig;
 #[cfg(test)]
+mod sealed;
+#[cfg(test)]
 mod strangers;

@@ -11,23 +11,6 @@ use vocab::ids::JobId;
 
 use super::Jobs;
 
-/// Programs that act on their own, by the base name of the command.
-const AGENTS: &[&str] = &[
-    "aider",
-    "amp",
-    "claude",
-    "codex",
-    "copilot",
-    "crush",
-    "cursor-agent",
-    "droid",
-    "gemini",
-    "goose",
-    "opencode",
-    "pi",
-    "qwen",
-];
-
 /// Whose the programs of a job are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
@@ -44,13 +27,6 @@ pub enum Mark {
     Proven(Whose),
     /// It names the job, and anybody can do that.
     Named(Whose),
-}
-
-/// Tells whether a command is an agent of which we know.
-#[must_use]
-pub fn is_agent(command: &[String]) -> bool {
-    let base = command.first().and_then(|program| program.rsplit('/').next());
-    base.is_some_and(|base| AGENTS.contains(&base))
 }
 
 impl Jobs {
@@ -86,25 +62,4 @@ impl Jobs {
 
 fn of(agent: bool) -> Whose {
     if agent { Whose::Agent } else { Whose::Person }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_agent_is_known_by_the_base_name_of_its_command() {
-        let check = |command: &[&str], expected: bool| {
-            let command: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
-            assert_eq!(is_agent(&command), expected, "{command:?}");
-        };
-        check(&["claude"], true);
-        check(&["/opt/bin/codex", "exec"], true);
-        check(&["./pi"], true);
-        check(&["sh", "-c", "claude"], false);
-        check(&["claude/sh"], false);
-        check(&["pip"], false);
-        check(&[""], false);
-        check(&[], false);
-    }
 }

@@ -67,7 +67,11 @@ pub(crate) async fn serve(
 ) {
     let peer = front.look(guest).await;
     if let Some(caller) = front.admit_process(&peer) {
-        match first_byte(&stream, bounds, &closing).await {
+        let first = tokio::select! {
+            () = closing.cancelled() => None,
+            first = timeout(bounds.head_read, stream.first()) => first.ok().and_then(Result::ok).flatten(),
+        };
+        match first {
             Some(control::BEGINNING) => {
                 // It lies beside: most connections are none of these.
                 return Box::pin(control::serve(stream, caller, front, bounds, closing)).await;
@@ -87,13 +91,7 @@ pub(crate) async fn serve(
         }
     });
     let io = TokioIo::new(Watched::new(stream, bounds.stall));
-    let mut http = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(bounds.head_read)
-        .max_headers(limits::HEADERS_MAX)
-        .max_header_size(limits::HEAD_BYTES_MAX)
-        .max_buf_size(limits::STREAM_BACKLOG_BYTES_MAX)
-        .serve_connection(io, answer);
+    let mut http = within(bounds).serve_connection(io, answer);
     let early = tokio::select! {
         ended = &mut http => Some(ended),
         () = closing.cancelled() => None,
@@ -130,12 +128,15 @@ pub(crate) async fn serve(
     }
 }
 
-/// Returns how a connection begins; none when it does not in time, or shall not any more.
-async fn first_byte(stream: &Stream, bounds: &Bounds, closing: &CancellationToken) -> Option<u8> {
-    tokio::select! {
-        () = closing.cancelled() => None,
-        first = timeout(bounds.head_read, stream.first()) => first.ok()?.ok()?,
-    }
+/// Returns the protocol with its bounds.
+fn within(bounds: &Bounds) -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(bounds.head_read)
+        .max_headers(limits::HEADERS_MAX)
+        .max_header_size(limits::HEAD_BYTES_MAX)
+        .max_buf_size(limits::STREAM_BACKLOG_BYTES_MAX);
+    http
 }
 
 /// Writes the answer to a surplus connection.

@@ -7,6 +7,7 @@ use rustix::{
     net::{RecvFlags, SendFlags, recv, send},
 };
 use screen::Size;
+use serde::{Deserialize, Serialize};
 use vocab::outcome::Failure;
 
 use super::{
@@ -19,9 +20,10 @@ use crate::{
 };
 
 /// How a connection goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Flow {
     /// It is read.
+    #[default]
     Open,
     /// It gets what it has not read, and nothing is read from it.
     Closing,

@@ -1,24 +1,28 @@
 //! The operations.
 
+use arbiter::fact::Report;
 use screen::FOCUS_OUT;
 use vocab::{limits::HOST_INPUT_BYTES_MAX, outcome::Failure};
 
 use super::{Host, client::Client};
-use crate::hello::{self, Control, FEATURES, PROTOCOL, Reason, Reply, Status};
+use crate::{
+    hello::{self, Control, FEATURES, PROTOCOL, Reason, Reply, Status},
+    text,
+};
 
 impl Host {
     /// Does what was asked and answers.
     pub(super) fn control(&mut self, id: u64, payload: &[u8]) {
-        let done = hello::from_json::<Control>(payload).and_then(|asked| self.operate(asked));
+        let done = hello::from_json::<Control>(payload).and_then(|asked| self.operate(id, asked));
         let reply = done.unwrap_or_else(|error| Reply::Failed { error });
         if let Some(client) = self.crowd.find(id) {
             client.reply(&reply);
         }
     }
 
-    fn operate(&mut self, asked: Control) -> Result<Reply, Failure> {
+    fn operate(&mut self, id: u64, asked: Control) -> Result<Reply, Failure> {
         match asked {
-            Control::Snapshot => Ok(Reply::Snapshot { text: self.screen_text() }),
+            Control::Snapshot => Ok(Reply::Snapshot { text: text::of(&self.mirror) }),
             Control::Status => Ok(Reply::Status(Box::new(self.status()))),
             Control::Detach => {
                 for client in self.crowd.clients.iter_mut().filter(|client| client.watches()) {
@@ -30,14 +34,33 @@ impl Host {
                 self.terminate();
                 Ok(Reply::Done { ok: true })
             }
+            Control::Report { state, message, seq, source, token } => {
+                self.refuse_when_ended()?;
+                let source = source.unwrap_or_else(|| "report".to_owned());
+                let report = Report { source, claim: state.into(), message, seq };
+                self.program.watch.report(report, &token)?;
+                Ok(Reply::Done { ok: true })
+            }
+            Control::Explain => Ok(Reply::Explained(Box::new(self.program.watch.explain()))),
             Control::Send { text } => self.send(&text),
+            // Whoever goes on answers.
+            Control::Upgrade { path } => Err(self.upgrade(id, &path)),
+            Control::Flush => {
+                self.paper.recorder.flush();
+                Ok(Reply::Done { ok: true })
+            }
         }
     }
 
-    fn send(&mut self, text: &str) -> Result<Reply, Failure> {
-        if !self.program.end.is_running() {
-            return Err(Failure::not_started("job_ended", "the program has ended"));
+    fn refuse_when_ended(&self) -> Result<(), Failure> {
+        if self.program.end.is_running() {
+            return Ok(());
         }
+        Err(Failure::not_started("job_ended", "the program has ended"))
+    }
+
+    fn send(&mut self, text: &str) -> Result<Reply, Failure> {
+        self.refuse_when_ended()?;
         if HOST_INPUT_BYTES_MAX < self.input.len() + text.len() {
             let why = "the program has not read what was typed before";
             return Err(Failure::not_started("input_full", why));
@@ -47,6 +70,7 @@ impl Host {
             // A key makes a program believe that somebody looks.
             self.tell_focus(FOCUS_OUT);
         }
+        self.program.watch.typed(text.as_bytes());
         Ok(Reply::Done { ok: true })
     }
 
@@ -64,6 +88,7 @@ impl Host {
             protocol: PROTOCOL,
             features: FEATURES.iter().map(|feature| (*feature).to_owned()).collect(),
             title: self.mirror.title().to_owned(),
+            recording: self.recording(),
         }
     }
 }

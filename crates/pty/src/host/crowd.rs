@@ -5,6 +5,7 @@
 
 use std::mem;
 
+use arbiter::fact::What;
 use screen::{Depth, FOCUS_IN, FOCUS_OUT, Persona, Size};
 use vocab::{
     limits::{HOST_CLIENTS_MAX, HOST_SNAPSHOT_BYTES_MAX},
@@ -29,7 +30,7 @@ pub(super) struct Crowd {
     pub(super) writer: Option<u64>,
     /// The program has asked the writer's terminal something.
     pub(super) is_asked: bool,
-    n_seen: u64,
+    pub(super) n_seen: u64,
 }
 
 impl Crowd {
@@ -173,6 +174,7 @@ impl Host {
         let size = self.crowd.find(id).and_then(|client| client.size);
         let Some(size) = size.filter(|size| *size != self.mirror.size()) else { return };
         self.mirror.resize(size);
+        self.program.watch.note(What::Disturbed);
         // The writer's terminal wraps its text anew by itself; the others' have another size.
         for idx in 0..self.crowd.clients.len() {
             let client = &self.crowd.clients[idx];
@@ -196,16 +198,17 @@ impl Host {
 
     pub(super) fn state_of(&self, client: &Client) -> State {
         let size = self.mirror.size();
+        let verdict = self.program.watch.verdict();
         State {
             role: client.role.unwrap_or_default(),
             writer: self.crowd.writer == Some(client.id),
             cols: size.columns(),
             rows: size.lines(),
-            state: self.program.end.life(),
-            status: None,
-            waiting_for: None,
-            state_source: Some("process".to_owned()),
-            since: None,
+            state: verdict.state,
+            status: verdict.status,
+            waiting_for: verdict.waiting_for,
+            state_source: Some(verdict.source.word().to_owned()),
+            since: Some(self.program.watch.since().as_millis()),
             protocol: PROTOCOL,
         }
     }
@@ -214,6 +217,7 @@ impl Host {
     pub(super) fn tell_focus(&mut self, report: &[u8]) {
         if self.mirror.wants_focus() {
             self.type_in(report);
+            self.program.watch.note(What::Disturbed);
         }
     }
 
@@ -227,6 +231,9 @@ impl Host {
         let sorted = client.sorter.sort(bytes, wants);
         if !is_writer && sorted.is_typed {
             self.make_writer(id);
+        }
+        if sorted.is_typed {
+            self.program.watch.typed(&sorted.bytes);
         }
         if is_writer || sorted.is_typed {
             self.type_in(&sorted.bytes);
@@ -260,7 +267,7 @@ fn size(cols: Option<u32>, rows: Option<u32>) -> Option<Size> {
     Some(Size::clamped(number(cols?)?, number(rows?)?))
 }
 
-fn persona(terminal: Terminal) -> Persona {
+pub(super) fn persona(terminal: Terminal) -> Persona {
     let Terminal { attributes, version, name, cell, foreground, background } = terminal;
     Persona { attributes, version, name, cell, foreground, background }
 }

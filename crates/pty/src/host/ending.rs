@@ -9,7 +9,7 @@ use vocab::limits::{HOST_DRAIN_MS_MAX, HOST_FAREWELL_MS_MAX, HOST_GRACE_MS, HOST
 use super::{Host, client::Client};
 use crate::{
     frame::Kind,
-    hello::{self, Life, Reason},
+    hello::{self, Reason},
     job::{ExitRecord, FilesError},
 };
 
@@ -55,6 +55,10 @@ impl End {
         self.seen.is_none()
     }
 
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
     pub(super) fn is_drained(&self) -> bool {
         self.is_drained
     }
@@ -65,15 +69,6 @@ impl End {
 
     pub(super) fn due(&self) -> Option<Duration> {
         if self.is_running() { self.kill_at } else { Some(self.wait_until) }
-    }
-
-    pub(super) fn life(&self) -> Life {
-        match &self.seen {
-            None => Life::Working,
-            Some(exit) if exit.stopped => Life::Stopped,
-            Some(exit) if exit.code == Some(0) => Life::Done,
-            Some(_) => Life::Failed,
-        }
     }
 }
 
@@ -110,7 +105,9 @@ impl Host {
         };
         let stopped = self.program.end.is_stopped;
         let at = self.clock.now().as_millis();
-        self.program.end.seen = Some(ExitRecord { code, signal, at, stopped, failure: None });
+        let exit = ExitRecord { code, signal, at, stopped, failure: None };
+        self.program.watch.ended(&exit);
+        self.program.end.seen = Some(exit);
         let drain = Spans::USUAL.drain;
         match self.program.scope.take() {
             // What it has started was asked together with it.
@@ -136,6 +133,8 @@ impl Host {
         }
         self.program.end.is_drained = true;
         self.write_paper();
+        // A recording that cannot be written holds nothing up.
+        self.paper.recorder.finish(&self.mirror, &exit);
         match self.files.write_exit(&exit) {
             Ok(()) => Some(exit),
             // Somebody removed the job with its directory: nobody is left who would read it.

@@ -3,21 +3,31 @@
 
 use std::time::Duration;
 
+use arbiter::fact::What;
 use screen::{Event, FOCUS_OUT};
 use stdx::state_file;
 use vocab::limits::{HOST_INPUT_BYTES_MAX, HOST_QUIET_MS, HOST_SCREEN_AGE_MS_MAX, HOST_TURN_BYTES};
 
 use super::{Host, READ_BYTES, terminal::Output};
-use crate::frame::{self, Kind};
+use crate::{
+    frame::{self, Kind},
+    record::{Recorder, Told},
+    text,
+};
 
-/// When the screen's text is written.
-#[derive(Debug, Default)]
+/// What goes to disk: the recording at once, the screen's text when it is quiet.
+#[derive(Debug)]
 pub(super) struct Paper {
+    pub(super) recorder: Recorder,
     /// When the oldest and the youngest output came that it does not hold.
     unwritten: Option<(Duration, Duration)>,
 }
 
 impl Paper {
+    pub(super) fn new(recorder: Recorder) -> Self {
+        Self { recorder, unwritten: None }
+    }
+
     pub(super) fn dirty(&mut self, now: Duration) {
         let oldest = self.unwritten.map_or(now, |(oldest, _)| oldest);
         self.unwritten = Some((oldest, now));
@@ -51,8 +61,11 @@ impl Host {
     }
 
     fn show(&mut self, bytes: &[u8]) {
+        // First, as it may begin with the screen as it is.
+        self.record(Told::Output(bytes));
         self.mirror.feed(bytes);
         self.paper.dirty(self.clock.monotonic());
+        self.program.watch.note(What::Wrote);
         if self.crowd.clients.iter().any(super::client::Client::watches) {
             let frame = frame::encode(Kind::Data, bytes).into();
             for client in &mut self.crowd.clients {
@@ -62,13 +75,13 @@ impl Host {
         let answers = self.mirror.take_answers();
         self.answer(&answers);
         for event in self.mirror.take_events() {
-            // The others are for whoever decides what state a job is in.
             if matches!(event, Event::Asked(_)) {
                 self.crowd.is_asked = true;
             } else if event == Event::Focus(true) && !self.crowd.is_attended() {
                 // Whoever begins to ask is told how it is.
                 self.answer(FOCUS_OUT);
             }
+            self.program.watch.hear(event);
         }
     }
 
@@ -85,15 +98,6 @@ impl Host {
         }
     }
 
-    /// Returns the screen as text, without blank lines at its end.
-    pub(super) fn screen_text(&self) -> String {
-        let mut lines = self.mirror.screen_text();
-        while lines.last().is_some_and(String::is_empty) {
-            lines.pop();
-        }
-        lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
-    }
-
     pub(super) fn write_paper_when_due(&mut self) {
         if self.paper.due().is_some_and(|due| due <= self.clock.monotonic()) {
             self.write_paper();
@@ -102,7 +106,8 @@ impl Host {
 
     pub(super) fn write_paper(&mut self) {
         self.paper.unwritten = None;
+        self.paper.recorder.flush();
         // On a full disk the old text stands; the next one is tried again.
-        state_file::replace(&self.files.screen(), self.screen_text().as_bytes()).ok();
+        state_file::replace(&self.files.screen(), text::of(&self.mirror).as_bytes()).ok();
     }
 }

@@ -98,6 +98,22 @@ impl Queue {
         Ok(())
     }
 
+    /// Returns all that was not sent, and whether it did not keep up.
+    pub(super) fn unsent(&self) -> (Vec<u8>, bool) {
+        let bytes = self.frames.iter().flat_map(|(frame, _)| frame.iter()).copied();
+        (bytes.skip(self.n_sent).collect(), self.is_behind)
+    }
+
+    /// Takes over what another build has not sent. It may begin within a frame, so all of it is kept.
+    pub(super) fn inherited(unsent: &[u8], is_behind: bool) -> Self {
+        let mut queue = Self { is_behind, ..Self::default() };
+        if !unsent.is_empty() {
+            queue.n_live = unsent.len();
+            queue.add(unsent.into(), Worth::Kept);
+        }
+        queue
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }

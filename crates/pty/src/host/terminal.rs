@@ -12,7 +12,9 @@ use rustix::{
     fs::{Mode, OFlags},
     io::Errno,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
-    termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize},
+    termios::{
+        InputModes, OptionalActions, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
+    },
 };
 use screen::Size;
 
@@ -50,6 +52,17 @@ impl Pty {
         let pty = Self { master, slave: Some(slave) };
         pty.resize(size)?;
         Ok(pty)
+    }
+
+    /// Takes over a terminal that the build before has opened.
+    pub(super) fn inherited(master: OwnedFd, slave: OwnedFd) -> Self {
+        Self { master, slave: Some(slave) }
+    }
+
+    /// Returns the size that the program was told last.
+    pub(super) fn size(&self) -> Option<Size> {
+        let size = tcgetwinsize(&self.master).ok()?;
+        Some(Size::clamped(size.ws_col, size.ws_row))
     }
 
     /// Lends the program's end; none once it has been let go of.

@@ -20,7 +20,10 @@ use crate::{
 mod bad_luck;
 mod limits;
 mod looking;
+mod recording;
+mod states;
 mod typing;
+mod upgrade;
 
 /// Longer than anything here takes; a test that waits so long says what it has seen.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -46,6 +49,14 @@ impl Job {
     }
 
     fn from(change: impl FnOnce(&mut JobRecord)) -> Result<Self, Failure> {
+        Self::prepared(change, |_| ())
+    }
+
+    /// Runs a job whose directory was prepared.
+    fn prepared(
+        change: impl FnOnce(&mut JobRecord),
+        prepare: impl FnOnce(&JobFiles),
+    ) -> Result<Self, Failure> {
         let dir = tempfile::tempdir().unwrap();
         let id = vocab::ids::JobId::generate();
         let files = JobFiles::new(&dir.path().join("home"), &dir.path().join("run"), &id);
@@ -59,15 +70,18 @@ impl Job {
             env_names: Vec::new(),
             token: "token-of-the-job".into(),
             session_file: None,
+            worktree: None,
             origin: "bg".into(),
             agent: false,
             asked: crate::job::Asked::default(),
             created_at: 0,
             daemon_socket: None,
             stead_version: "0".into(),
+            record: true,
         };
         change(&mut record);
         files.create(&record).unwrap();
+        prepare(&files);
         let job = Self { dir, files, thread: None };
         job.host()
     }
@@ -222,7 +236,8 @@ impl Client {
 fn what_is_typed_is_read_and_the_end_is_written_down() {
     let mut job = Job::sh("echo hi; read x; echo got:$x");
     let mut client = job.attach();
-    let state = client.wait(Kind::State);
+    let mut state = client.wait(Kind::State);
+    assert!(state.as_object_mut().unwrap().remove("since").is_some_and(|since| since.is_i64()));
     let expected = json!({
         "role": "attach", "writer": true, "cols": 100, "rows": 20, "state": "working", "protocol": 1,
         "state_source": "process",

@@ -4,6 +4,7 @@
 //! answer that nobody waits for would be typed into the program, and none of it makes its client the
 //! writer.
 
+use serde::{Deserialize, Serialize};
 use vocab::limits::HOST_SEQUENCE_BYTES_MAX;
 
 const PASTE_BEGIN: &[u8] = b"\x1b[200~";
@@ -40,7 +41,7 @@ enum Sort {
 }
 
 /// Sorts the bytes of one client. Chunks may be cut anywhere but behind an escape, which is a key.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sorter {
     /// A sequence that is still coming.
     pending: Vec<u8>,

@@ -27,12 +27,14 @@ fn record(files: &JobFiles) -> JobRecord {
         env_names: vec!["KEY".into()],
         token: "token-of-the-job".into(),
         session_file: None,
+        worktree: None,
         origin: "bg".into(),
         agent: false,
         asked: crate::job::Asked::default(),
         created_at: 1_700_000_000_000,
         daemon_socket: None,
         stead_version: "0.1.0".into(),
+        record: true,
     }
 }
 

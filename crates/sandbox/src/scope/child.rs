@@ -3,6 +3,7 @@
 //! Not here: reading and writing those streams; the starter keeps the other ends.
 
 use std::{
+    io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -10,7 +11,7 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
-    process::{Signal, pidfd_send_signal},
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 use stdx::proc_id::ProcId;
 
@@ -81,6 +82,14 @@ pub(super) fn launch(scope: Option<&Scope>, plan: &Plan, stdio: &Stdio) -> Resul
     let streams = [&stdio.stdin, &stdio.stdout, &stdio.stderr];
     let born = call::bear(owner, plan, registry::next_call(), streams, ties)?;
     enter(owner, born)
+}
+
+/// Makes a child of this process, whoever it was when it gave birth to it, its scope's.
+pub(super) fn adopt(scope: &Scope, pid: u32) -> io::Result<Child> {
+    let handle = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
+    let pidfd = registry::enter(|| pidfd_open(handle, PidfdFlags::empty()).map(|fd| (pid, fd)))?;
+    scope.gives_birth();
+    enter(Some(scope), Born { pid, pidfd }).map_err(|error| io::Error::other(error.to_string()))
 }
 
 /// Makes a child that was born its scope's.

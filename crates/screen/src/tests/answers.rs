@@ -46,6 +46,7 @@ fn a_lone_program_is_answered() {
         ("\x1b[1;31m\x1bP$qm\x1b\\", "\x1bP1$r0;1;31m\x1b\\"),
         ("\x1b[2;3r\x1bP$qr\x1b\\\x1bP$q q\x1b\\\x1bP$qx\x1b\\", "\x1bP1$r2;3r\x1b\\\x1bP1$r0 q\x1b\\\x1bP0$r\x1b\\"),
         ("\x1bP+q544e;436f\x1b\\", "\x1bP0+r544e;436f\x1b\\"),
+        ("\x1b]7501;?\x1b\\", "\x1b]7501;?\x1b\\"),
         ("\x1b[?2048h", "\x1b[48;6;20;120;200t"),
         // What comes from text that anyone printed is not typed into a program.
         ("\x1b]52;c;?\x07\x1b]2;title\x07\x1b[21t\x1b[20t", ""),

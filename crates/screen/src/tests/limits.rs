@@ -5,7 +5,8 @@ use vocab::limits::{
     SCREEN_HISTORY_BLOCK_BYTES, SCREEN_HISTORY_BYTES_MAX, SCREEN_HISTORY_LINES_MAX,
     SCREEN_KEYBOARD_LEVELS_MAX, SCREEN_LINE_BYTES_MAX, SCREEN_LINK_BYTES_MAX,
     SCREEN_LINKS_BYTES_MAX, SCREEN_MARKS_MAX, SCREEN_NOTICE_BYTES_MAX, SCREEN_REQUEST_BYTES_MAX,
-    SCREEN_STRING_BYTES_MAX, SCREEN_TITLE_BYTES_MAX, SCREEN_TITLES_MAX,
+    SCREEN_STATUS_BYTES_MAX, SCREEN_STATUSES_MAX, SCREEN_STRING_BYTES_MAX, SCREEN_TITLE_BYTES_MAX,
+    SCREEN_TITLES_MAX,
 };
 
 use super::same::{SMALL, difference, mirror};
@@ -154,4 +155,39 @@ fn events_and_answers_are_bounded() {
     assert!(SCREEN_ANSWER_BYTES_MAX - 16 < n_bytes && n_bytes <= SCREEN_ANSWER_BYTES_MAX);
     mirror.feed(b"\x1b[6n");
     assert_eq!(mirror.take_answers(), b"\x1b[1;1R");
+}
+
+#[test]
+fn reports_of_state_are_bounded() {
+    let told = |report: &str| {
+        let mut mirror = mirror(SMALL);
+        mirror.feed(format!("\x1b]7501;{report}\x1b\\").as_bytes());
+        mirror.take_events().len()
+    };
+    let padding = "x".repeat(SCREEN_STATUS_BYTES_MAX - "state=idle:a=".len());
+    assert_eq!(told(&format!("state=idle:a={padding}")), 1);
+    assert_eq!(told("state=done:msg=aGk:what=ever:odd:=:x=:Y=1:y=ä:z=;"), 1);
+    for bad in [
+        &format!("state=idle:a={padding}x"),
+        "",
+        "working",
+        "state=dancing",
+        "state=idle:id=a//b",
+        "state=idle:id=a/b/c/d/e/f/g/h/i",
+        "state=idle:msg=A",
+        "state=idle:msg=CQ==",
+        "state=idle:msg=/w==",
+        "state=idle:title=Gw==",
+        "state=idle;x",
+        "state=idle:averylongkeyindeed=1",
+    ] {
+        assert_eq!(told(bad), 0, "{bad}");
+    }
+    let mut mirror = mirror(SMALL);
+    for n in 0..=SCREEN_STATUSES_MAX {
+        mirror.feed(format!("\x1b]7501;state=working:id=r{n}\x07").as_bytes());
+    }
+    let snapshot = String::from_utf8(mirror.snapshot(Depth::Screen)).unwrap();
+    assert_eq!(snapshot.matches("7501;state=working").count(), SCREEN_STATUSES_MAX);
+    assert!(!snapshot.contains("id=r0\x1b") && snapshot.contains("id=r1\x1b"));
 }

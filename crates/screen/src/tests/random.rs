@@ -86,6 +86,8 @@ fn escape() -> impl Strategy<Value = &'static str> {
         "\x1b]104\x07",
         "\x1b]11;#ffffff\x07",
         "\x1b]9;4;1;50\x07",
+        "\x1b]7501;state=working:id=a\x07",
+        "\x1b]7501;state=clear\x07",
         "\x1b]7;file:///x\x07",
         "\x1bP$qm\x1b\\",
         "\x1b_apc\x1b\\",

@@ -3,8 +3,9 @@
 use super::same::{SMALL, mirror};
 use crate::{
     events::{Event, Progress, PromptMark, Query},
-    resets::{Levels, resets},
+    resets::{KEEP_TITLE, Levels, resets, retitle},
     snapshot::Depth,
+    status::{ProgramState, ProgramStatus},
 };
 
 fn check(stream: &str, expected: &[&str]) {
@@ -67,6 +68,16 @@ fn what_left_the_screen_is_history_and_what_was_erased_is_not() {
     assert_eq!(mirror.history_text(), Vec::<String>::new());
 }
 
+fn status(
+    state: ProgramState,
+    kind: Option<&str>,
+    app: Option<&str>,
+    message: Option<&str>,
+) -> Event {
+    let [kind, app, message] = [kind, app, message].map(|text| text.map(str::to_owned));
+    Event::Status(Some(ProgramStatus { state, kind, app, message }))
+}
+
 #[test]
 fn events_are_told_once() {
     #[rustfmt::skip]
@@ -84,6 +95,14 @@ fn events_are_told_once() {
         ("\x1b]133;A\x07\x1b]133;B\x07\x1b]133;C\x07\x1b]133;D;2\x07\x1b]133;D\x07", &[
             Event::Prompt(PromptMark::Prompt), Event::Prompt(PromptMark::Input), Event::Prompt(PromptMark::Output),
             Event::Prompt(PromptMark::End(Some(2))), Event::Prompt(PromptMark::End(None))]),
+        ("\x1b]7501;state=working:app=codex\x07\x1b]7501;state=blocked:kind=permission:id=a/b:msg=R28/\x07", &[
+            status(ProgramState::Working, None, Some("codex"), None),
+            status(ProgramState::Blocked, Some("permission"), None, Some("Go?"))]),
+        ("\x1b]7501;state=done\x07\x1b]7501;state=working:id=a\x07\x1b]133;A\x07\x1bc", &[
+            status(ProgramState::Done, None, None, None), status(ProgramState::Working, None, None, None),
+            Event::Prompt(PromptMark::Prompt), status(ProgramState::Done, None, None, None), Event::Status(None)]),
+        ("\x1b]7501;state=working:id=a/b\x07\x1b]7501;state=clear:id=a\x07", &[
+            status(ProgramState::Working, None, None, None), Event::Status(None)]),
         ("\x1b[?1004h\x1b[?1004h\x1b[?1004l", &[Event::Focus(true), Event::Focus(false)]),
         ("\x1b[?1049h\x1b[?1049h\x1b[?1049l", &[Event::Alternate(true), Event::Alternate(false)]),
         ("\x1b]7;file://h/a%20b\x07", &[Event::Directory("file://h/a%20b".to_owned())]),
@@ -108,6 +127,25 @@ fn resets_bring_back_a_usable_terminal() {
         let mut fresh = mirror(SMALL);
         fresh.feed(b"\x1b[H\x1b[2J\x1b[3J\x1b7");
         assert_eq!(difference(&fresh, &after), None);
+    }
+}
+
+#[test]
+fn a_terminal_gets_its_own_title_back() {
+    let mut program = mirror(SMALL);
+    program.feed(b"\x1b]2;one\x07\x1b[22;2t\x1b]2;two\x07\x1b[22;2t\x1b]2;three\x07");
+    for levels in [Levels::UNKNOWN, program.levels()] {
+        let mut client = mirror(SMALL);
+        client.feed(b"\x1b]2;own\x07");
+        client.feed(KEEP_TITLE);
+        for _ in 0..3 {
+            client.feed(&program.snapshot(Depth::Screen));
+            assert_eq!(client.terminal.labels.title, "three");
+            client.feed(&retitle());
+            client.feed(&program.snapshot(Depth::Screen));
+        }
+        client.feed(&resets(levels));
+        assert_eq!(client.terminal.labels.title, "own");
     }
 }
 

@@ -58,6 +58,12 @@ limits! { TERMINALS:
     SCREEN_REQUEST_BYTES_MAX: usize = 256, "bytes",
         "a question inside a control string (DECRQSS, XTGETTCAP)",
         "screen::what_a_program_says_is_cut_to_its_limits";
+    SCREEN_STATUS_BYTES_MAX: usize = 4_089, "bytes",
+        "a report of a program's state (OSC 7501), as the protocol bounds it, without what encloses it",
+        "screen::reports_of_state_are_bounded";
+    SCREEN_STATUSES_MAX: usize = 64, "records",
+        "of one terminal's programs; the protocol asks for so many, and the oldest goes first",
+        "screen::reports_of_state_are_bounded";
     // pty
     FRAME_BYTES_MAX: usize = 16 << 20, "bytes",
         "a frame on a host's socket; a paste of a large file fits",
@@ -113,9 +119,6 @@ limits! { TERMINALS:
     JOB_NAME_CHARS_MAX: usize = 60, "characters",
         "what a job is called; a list on 80 columns shows no more",
         "daemon::a_name_says_what_runs_and_is_nobody_elses";
-    HOST_ANSWER_MS_MAX: u64 = 5_000, "ms",
-        "for a host to be connected to or to answer; it does nothing slower than a resize of a long history",
-        "daemon::a_host_that_stays_silent_holds_nobody_up";
     HOST_STOP_MS_MAX: u64 = 10_000, "ms",
         "from asking a host to end its program to killing the host: the grace twice over",
         "daemon::a_host_that_does_not_end_its_program_is_killed";
@@ -134,4 +137,111 @@ limits! { TERMINALS:
     HOST_READY_MS_MAX: u64 = 10_000, "ms",
         "for a host to begin its program; one that does not is ended",
         "cli::a_host_that_says_nothing_is_ended";
+    // pty, the attached terminal
+    ATTACH_KEYS_BYTES_MAX: usize = 256, "bytes",
+        "a key's sequence that is still coming, or what came after the first of two detach keys; a longer one is none",
+        "pty::what_is_held_back_is_bounded";
+    ATTACH_INPUT_BYTES_MAX: usize = 1 << 20, "bytes",
+        "what was typed and the host has not taken; beyond it the terminal is not read",
+        "pty::typing_that_a_host_does_not_take_is_bounded";
+    ATTACH_FENCE_MS_MAX: u64 = 150, "ms",
+        "for the terminal's last answer, so that none is typed into the shell; those who answer do at once",
+        "pty::late_answers_are_swallowed_up_to_the_fence";
+    ATTACH_RESTORE_MS_MAX: u64 = 1_000, "ms",
+        "for a terminal that is stuck to take what restores it; its modes are set back all the same",
+        "pty::a_terminal_that_is_stuck_does_not_hold_the_end_up";
+    // pty: recordings
+    RECORD_BLOCK_BYTES: usize = 64 << 10, "bytes",
+        "recorded events compressed together; as far back as the compression looks",
+        "pty::what_is_recorded_is_written_in_blocks";
+    RECORD_BLOCK_MS: u64 = 1_000, "ms",
+        "the age of recorded output that is not written while more comes; what a killed host loses",
+        "pty::what_is_recorded_is_written_in_blocks";
+    RECORD_KEYFRAME_BYTES: u64 = 2 << 20, "bytes",
+        "recorded between two keyframes; a terminal reads it in a few hundredths of a second",
+        "pty::keyframes_come_by_size_and_by_time";
+    RECORD_KEYFRAME_MS: u64 = 30_000, "ms",
+        "between two keyframes of a program that is busy",
+        "pty::keyframes_come_by_size_and_by_time";
+    RECORD_SEGMENT_BYTES: u64 = 4 << 20, "bytes",
+        "of events in one file of a recording, compressed; the unit in which the oldest goes",
+        "pty::the_oldest_segments_go_first";
+    RECORD_BYTES_MAX: u64 = 64 << 20, "bytes",
+        "a job's recording; about an hour of an agent's animation, weeks of a quiet one",
+        "pty::the_oldest_segments_go_first";
+    RECORD_SEGMENTS_MAX: usize = 256, "files",
+        "of one recording, where hosts began anew over and over",
+        "pty::many_small_segments_are_bounded";
+    RECORD_FILE_BYTES_MAX: u64 = 32 << 20, "bytes",
+        "read of one file of a recording, and taken by one block when it is decompressed",
+        "pty::a_block_that_claims_to_be_huge_is_not_believed";
+    RECORD_RETRY_MS: u64 = 10_000, "ms",
+        "after a write that failed, before a busy program's output is recorded again",
+        "pty::a_disk_that_is_full_stops_a_recording_for_a_while";
+    // pty: upgrades, and who asks a host
+    HOST_ANSWER_MS_MAX: u64 = 5_000, "ms",
+        "for a host to answer an operation; one that does not is stopped or stuck",
+        "pty::a_host_that_does_not_answer_is_not_waited_for";
+    HOST_PROBE_MS_MAX: u64 = 2_000, "ms",
+        "for another build to say that it can go on; what the program writes waits meanwhile",
+        "cli::a_program_that_is_no_host_is_not_become";
+    HOST_STATE_BYTES_MAX: usize = 64 << 20, "bytes",
+        "what a host hands to the next build: the screen, its scrollback and what clients have not read",
+        "pty::a_state_beyond_its_limit_is_not_handed_over";
+    // arbiter
+    ARBITER_HOLD_MS: u64 = 3_000, "ms",
+        "that a weaker kind of evidence must last before it takes back a stronger one; agents redraw for less",
+        "arbiter::a_stale_report_is_taken_back_after_the_hold";
+    ARBITER_QUIET_MS: u64 = 10_000, "ms",
+        "without output before a working program is called quiet; agents at work turn a sign each second",
+        "arbiter::silence_is_told_and_is_never_an_end";
+    ARBITER_REPORT_QUIET_MS: u64 = 60_000, "ms",
+        "without output before one that reported to be working is called quiet; a report outlasts long commands",
+        "arbiter::silence_is_told_and_is_never_an_end";
+    ARBITER_DISTURBED_MS: u64 = 2_000, "ms",
+        "after an attach, a resize or a change of focus in which output is no sign of life",
+        "arbiter::a_repaint_for_a_client_is_no_sign_of_life";
+    ARBITER_RESTART_MS: u64 = 5_000, "ms",
+        "after which a lower number of a source is a new count and no late report",
+        "arbiter::late_reports_are_ignored";
+    ARBITER_LOOK_MS: u64 = 150, "ms",
+        "without output before a screen is looked at; a frame is drawn in less",
+        "arbiter::a_screen_is_looked_at_when_it_stands_still_or_has_not_for_long";
+    ARBITER_LOOK_MS_MAX: u64 = 500, "ms",
+        "after which a screen is looked at that never stands still",
+        "arbiter::a_screen_is_looked_at_when_it_stands_still_or_has_not_for_long";
+    ARBITER_SOURCES_MAX: usize = 16, "sources",
+        "reporters whose last report is kept; the oldest goes first",
+        "arbiter::so_many_sources_are_remembered";
+    ARBITER_TEXT_BYTES_MAX: usize = 512, "bytes",
+        "of a message, title or notification that a verdict quotes",
+        "arbiter::what_is_quoted_is_one_bounded_line";
+    ARBITER_RULES_BYTES_MAX: usize = 64 << 10, "bytes",
+        "a file of rules for one agent; the longest of ours has two thousand",
+        "arbiter::rules_beyond_their_limits_are_refused";
+    ARBITER_RULES_MAX: usize = 64, "rules",
+        "in a file of rules; each look tries them in turn",
+        "arbiter::rules_beyond_their_limits_are_refused";
+    ARBITER_CONDITIONS_MAX: usize = 16, "conditions",
+        "of one rule for screens",
+        "arbiter::rules_beyond_their_limits_are_refused";
+    ARBITER_REGION_LINES_MAX: usize = 40, "lines",
+        "that a condition may look at; a dialog is no higher",
+        "arbiter::rules_beyond_their_limits_are_refused";
+    // worktree
+    WORKTREE_GIT_MS_MAX: u64 = 600_000, "ms",
+        "one command of git about a job's worktree; a checkout of a large repository takes minutes",
+        "worktree::a_git_that_does_not_end_is_ended";
+    WORKTREE_GIT_BYTES_MAX: u64 = 128 << 20, "bytes",
+        "what one command of git says; the names of a million files",
+        "worktree::what_git_says_is_bounded";
+    WORKTREE_WHY_CHARS_MAX: usize = 300, "characters",
+        "git's words quoted in a failure; a sentence or two",
+        "worktree::a_long_complaint_is_cut";
+    WORKTREE_NAME_CHARS_MAX: usize = 40, "characters",
+        "a word that a branch or a directory is called by",
+        "worktree::a_name_becomes_a_short_word";
+    WORKTREE_NESTED_MAX: usize = 8, "repositories",
+        "in one another below a worktree; submodules of submodules end at three",
+        "worktree::repositories_in_one_another_are_looked_into_only_so_deep";
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitC
 fn start(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitCode> {
     // What the starter had open does not reach our children. Old kernels lack the call; then what we
     // open ourselves is closed on exec all the same.
-    sandbox::seal_descriptors().ok();
+    sandbox::probe::seal_descriptors().ok();
     // A starter waits only so long for us, so we may wait for a daemon that is just ending.
     let claimed = if detach { Some(Claim::wait(&paths)?) } else { Claim::take(&paths)? };
     let Some(claim) = claimed else {

@@ -86,7 +86,7 @@ async fn a_job_is_started_shown_typed_to_and_ended() {
     let pinned: JobRow =
         stage.ask(Endpoint::JobPin, "waiting", &PinJob { pinned: true }).await.unwrap();
     assert!(pinned.pinned);
-    let _: Done = stage.ask(Endpoint::JobDetach, "waiting", &json!({})).await.unwrap();
+    let _done: Done = stage.ask(Endpoint::JobDetach, "waiting", &json!({})).await.unwrap();
     let status: Status = stage
         .client()
         .json::<(), _>(Endpoint::DaemonStatus, Target::default(), None)
@@ -100,7 +100,7 @@ async fn a_job_is_started_shown_typed_to_and_ended() {
     assert_eq!(refused.code, "job_ended");
     let again: JobRow = stage.ask(Endpoint::JobRespawn, "waiting", &json!({})).await.unwrap();
     assert_eq!((again.state, again.exit), (JobState::Working, None));
-    let _: Done = stage.ask(Endpoint::JobRemove, "waiting", &json!({})).await.unwrap();
+    let _done: Done = stage.ask(Endpoint::JobRemove, "waiting", &json!({})).await.unwrap();
     let gone = stage.ask::<_, Value>(Endpoint::JobShow, &row.id, &json!({})).await.unwrap_err();
     assert_eq!(gone.code, "job_not_found");
 }
@@ -187,7 +187,7 @@ async fn what_is_wrong_with_a_wish_is_said() {
         [format!("{} {name}", one.id), format!("{} {name} (2)", two.id)]
     );
     // Whoever stops the daemon and does not say otherwise ends them.
-    let _: Done = stage
+    let _done: Done = stage
         .client()
         .json(Endpoint::DaemonStop, Target::default(), Some(&StopRequest::default()))
         .await

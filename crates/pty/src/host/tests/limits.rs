@@ -169,7 +169,8 @@ fn a_client_that_never_reads_does_not_hold_the_end_up() {
 #[test]
 fn the_text_is_written_on_quiet_and_no_later_than_its_age() {
     let at = Duration::from_millis;
-    let mut paper = Paper::default();
+    let files = JobFiles::new("/".as_ref(), "/".as_ref(), &vocab::ids::JobId::generate());
+    let mut paper = Paper::new(Recorder::new(&files, &Clock::system(), false, None));
     assert_eq!(paper.due(), None);
     let last = HOST_SCREEN_AGE_MS_MAX - 1;
     for (dirty, due) in [

@@ -93,3 +93,18 @@ fn a_watched_signal_is_told_once_and_no_child_inherits_it() {
     let job = job("dddddddd", "kill -USR1 $$; echo survived");
     assert!(matches!(job.child.wait(), ExitStatus::Signaled { name: "SIGUSR1", .. }));
 }
+
+#[test]
+fn a_job_is_taken_over_with_all_that_it_has_started() {
+    let job = job("dddddddd", "sleep 100 & echo on; wait");
+    let pid = job.child.id().pid;
+    let mut job = std::mem::ManuallyDrop::new(job);
+    job.read_until("on\r\n");
+    assert!(Scope::adopt_job("dddddddd", 1).is_err(), "no child of ours");
+    let (scope, child) = Scope::adopt_job("dddddddd", pid).unwrap();
+    assert_eq!(child.id(), job.child.id());
+    assert_eq!(child.try_wait(), None);
+    assert_eq!(scope.survivors().len(), 2);
+    assert_eq!(scope.end(Duration::ZERO).len(), 2);
+    assert!(matches!(child.wait(), ExitStatus::Signaled { .. }));
+}

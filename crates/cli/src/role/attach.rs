@@ -1,0 +1,133 @@
+//! `stead attach`: a job in this terminal; a session gets the screen that the view has for it.
+//!
+//! What is said is said once the terminal is its owner's again. Not here: how a job is shown.
+
+use std::{
+    os::{fd::BorrowedFd, unix::process::CommandExt as _},
+    process::{Child, Command, ExitCode, Stdio},
+};
+
+use pty::{
+    attach::{self, By, Chord, Options, Outcome, Terminal},
+    hello::Role,
+    job::{ExitRecord, JobFiles},
+};
+use vocab::{
+    ids::JobId,
+    outcome::{Effect, Failure},
+};
+
+use crate::{
+    args::Attach,
+    env, exit, print,
+    role::{guard, jobs, view},
+};
+
+/// Shows a job until the person lets go of it, or it ends.
+pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
+    let terminal = Terminal::open(rustix::stdio::stdin(), rustix::stdio::stdout())?;
+    let files = match jobs::files_of(&args.job) {
+        Ok(files) => files,
+        Err(error) => match error.downcast::<Failure>() {
+            Ok(no_job) if no_job.code == "job_not_found" => {
+                return view::session(&args.job, no_job);
+            }
+            Ok(failure) => return Err(failure.into()),
+            Err(error) => return Err(error),
+        },
+    };
+    let record = files.read().map_err(Failure::from)?;
+    let id = files.id();
+    if env::own_job().is_some_and(|job| job == id.as_str()) {
+        let why = format!("this terminal is job {id} itself, and cannot show it inside it");
+        return Err(Failure::not_started("attached_to_itself", why).into());
+    }
+    let options = Options {
+        role: if args.read_only { Role::View } else { Role::Attach },
+        steal: args.steal,
+        scrollback: args.scrollback.into(),
+        detach: detach_keys(args.detach_keys.as_deref(), &record.command)?,
+    };
+    if let Some(record) = files.read_exit().map_err(Failure::from)? {
+        let why = format!("job {id} has ended: {}", how(&record));
+        return Err(Failure::not_started("job_ended", why).into());
+    }
+    let outcome = match attach::run(files.socket(), &terminal, &options, start_guard) {
+        Err(failure) if failure.code == "host_gone" => Outcome::HostGone,
+        other => other?,
+    };
+    Ok(ExitCode::from(tell(&files, outcome)?))
+}
+
+/// Returns the keys that let go: those that a person has chosen, else those that the program can spare.
+fn detach_keys(chosen: Option<&str>, command: &[String]) -> Result<Vec<Chord>, Failure> {
+    if let Some(text) = chosen.map(str::to_owned).or_else(env::detach_keys) {
+        let parsed = Chord::parse(&text);
+        return match parsed {
+            Ok(chord) => Ok(chord.into_iter().collect()),
+            Err(bad) => Err(Failure::not_started("usage", bad.to_string())
+                .with_hint("--detach-keys \"ctrl-] d\", \"ctrl-q\" or none")),
+        };
+    }
+    // Nobody suspends an agent; in a shell Ctrl-Z is needed for the shell's own jobs.
+    let suspend = arbiter::agent::of(command).map(|_| Chord::SUSPEND);
+    Ok([Chord::USUAL].into_iter().chain(suspend).collect())
+}
+
+/// Starts our own executable as the guard of a terminal.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "our own executable in another role, not a workspace's child"
+)]
+fn start_guard(terminal: BorrowedFd<'_>) -> std::io::Result<Child> {
+    // Through /proc it is this very build, also while the file is being replaced.
+    Command::new("/proc/self/exe")
+        .arg0("stead")
+        .arg(guard::WORD)
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::from(terminal.try_clone_to_owned()?))
+        .stderr(Stdio::null())
+        .spawn()
+}
+
+/// Says how it ended, and returns the exit code for it.
+fn tell(files: &JobFiles, outcome: Outcome) -> Result<u8, Failure> {
+    let id = files.id();
+    let say = |text: &str| print::err(&format!("{text} · {id}\n"));
+    match outcome {
+        Outcome::Detached(By::Key | By::Request) => say("detached"),
+        Outcome::Detached(By::Takeover) => say("taken over by another terminal"),
+        Outcome::Ended(record) => tell_end(id, &record),
+        // Closing a terminal is a way to let go, and leaves nobody to be told.
+        Outcome::TerminalGone => {}
+        Outcome::Interrupted => {
+            say("detached");
+            return Ok(exit::INTERRUPTED);
+        }
+        Outcome::HostGone => match files.read_exit()? {
+            Some(record) => tell_end(id, &record),
+            None => {
+                let why = format!("the host of job {id} is gone and left no word of its end");
+                return Err(Failure::new("host_gone", Effect::Indeterminate, why)
+                    .with_hint(format!("its last screen: {}", files.screen().display())));
+            }
+        },
+    }
+    Ok(exit::OK)
+}
+
+fn tell_end(id: &JobId, record: &ExitRecord) {
+    print::err(&format!("session ended · {id} · {}\n", how(record)));
+}
+
+/// Says how a job ended in a few words.
+fn how(record: &ExitRecord) -> String {
+    let what = match (&record.failure, &record.signal, record.code) {
+        (Some(failure), ..) => format!("never began: {}", print::clean::clean(&failure.message)),
+        (None, Some(signal), _) => signal.clone(),
+        (None, None, Some(code)) => format!("exit code {code}"),
+        (None, None, None) => "nobody knows how".to_owned(),
+    };
+    if record.stopped { format!("stopped, {what}") } else { what }
+}

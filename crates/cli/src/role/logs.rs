@@ -1,0 +1,176 @@
+//! `stead logs`: what a job has shown, be it alive or not.
+
+use std::{
+    io::{self, Write},
+    os::{fd::AsFd as _, unix::fs::OpenOptionsExt as _},
+    path::Path,
+    process::ExitCode,
+    time::Duration,
+};
+
+use pty::{
+    ask, follow,
+    hello::{Control, Reply},
+    job::{FilesError, JobFiles},
+    record::{self, Reader, cast},
+    replay,
+};
+use serde::Serialize;
+use stdx::state_file;
+use vocab::{
+    limits::FRAME_BYTES_MAX,
+    outcome::{Effect, Failure},
+};
+
+use crate::{
+    args::{Export, Logs},
+    exit,
+    print::{self, Look},
+};
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Shown<'a> {
+    id: &'a str,
+    /// The job's host has told it just now.
+    live: bool,
+    text: &'a str,
+}
+
+/// Runs the command.
+pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
+    let files = super::jobs::files_of(&logs.job)?;
+    if logs.follow {
+        return follow(&files);
+    }
+    if logs.replay {
+        return replay(&files, logs);
+    }
+    if let Some(format) = logs.export {
+        return export(&files, format, logs.output.as_deref());
+    }
+    let (text, live) = screen(&files)?;
+    if logs.json.json {
+        return Ok(print::json(&Shown { id: files.id().as_str(), live, text: &text }));
+    }
+    let is_terminal = Look::of_process().out.terminal;
+    Ok(print::out(&if is_terminal { print::clean::clean(&text) } else { text }))
+}
+
+/// Returns the screen's text, and whether it is as new as can be.
+fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
+    match ask::ask(files.socket(), &Control::Snapshot) {
+        Ok(Reply::Snapshot { text }) => return Ok((text, true)),
+        Ok(_) | Err(ask::AskError::Gone(_)) => {}
+        Err(error) => print::err(&format!("stead: {error}; this is what it has written before\n")),
+    }
+    if files.read_exit().map_err(Failure::from)?.is_none()
+        && let Some(text) = record::recover(files)
+    {
+        // Its host had no time for the text, and what it recorded is younger.
+        return Ok((text, false));
+    }
+    let bytes_max = u64::try_from(FRAME_BYTES_MAX).unwrap_or(u64::MAX);
+    let text = match state_file::read(&files.screen(), bytes_max).map_err(FilesError::Io) {
+        Ok(Some(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+        Ok(None) => String::new(),
+        Err(error) => return Err(Failure::from(error).into()),
+    };
+    Ok((text, false))
+}
+
+fn follow(files: &JobFiles) -> anyhow::Result<ExitCode> {
+    let ended = match follow::run(files.socket(), io::stdout().as_fd()) {
+        Err(follow::FollowError::Host(ask::AskError::Gone(_))) => {
+            // All that it will ever show.
+            return Ok(print::out(&screen(files)?.0));
+        }
+        ended => ended.map_err(Failure::from)?,
+    };
+    let id = files.id();
+    Ok(ExitCode::from(match ended {
+        follow::Ended::Job(_) | follow::Ended::Left => exit::OK,
+        follow::Ended::Interrupted => exit::INTERRUPTED,
+        follow::Ended::Host => {
+            print::err(&format!("stead: the host of {id} is gone, and its program with it\n"));
+            exit::FAILED
+        }
+    }))
+}
+
+fn replay(files: &JobFiles, logs: &Logs) -> anyhow::Result<ExitCode> {
+    let mut reader = recording(files)?;
+    let seconds = |limit| Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX);
+    let options =
+        replay::Options { speed: logs.speed.unwrap_or(1.0), idle: logs.idle_limit.map(seconds) };
+    let ended = replay::run(&mut reader, options, io::stdin().as_fd(), io::stdout().as_fd());
+    Ok(ExitCode::from(match ended.map_err(Failure::from)? {
+        replay::Ended::Whole | replay::Ended::Left => exit::OK,
+        replay::Ended::Interrupted => exit::INTERRUPTED,
+    }))
+}
+
+/// Opens what was recorded, up to now.
+fn recording(files: &JobFiles) -> Result<Reader, Failure> {
+    // A host that is gone has written all it could.
+    ask::ask(files.socket(), &Control::Flush).ok();
+    Reader::open(files)?.ok_or_else(|| {
+        let id = files.id();
+        Failure::not_started("not_recorded", format!("nothing of job {id} was recorded"))
+    })
+}
+
+fn export(files: &JobFiles, format: Export, output: Option<&Path>) -> anyhow::Result<ExitCode> {
+    let mut reader = recording(files)?;
+    let job = files.read().map_err(Failure::from)?;
+    let mut out: Box<dyn Write> = match output {
+        Some(path) => Box::new(create(path)?),
+        None => Box::new(io::stdout().lock()),
+    };
+    let mut out = io::BufWriter::new(&mut out);
+    let whole = |text: Result<String, record::RecordingError>, out: &mut dyn Write| {
+        out.write_all(text?.as_bytes())?;
+        Ok(out.flush()?)
+    };
+    let is_watched = Look::of_process().err.terminal;
+    let mut percent = 0;
+    let mut watch = |reader: &Reader| {
+        let (n_read, n_bytes) = reader.progress();
+        let now = n_read * 100 / n_bytes.max(1);
+        if is_watched && percent + 5 <= now {
+            percent = now;
+            print::err(&format!("\rstead: {percent} % exported"));
+        }
+    };
+    let done = match format {
+        Export::Cast3 | Export::Cast2 => {
+            let is_v3 = format == Export::Cast3;
+            let version = if is_v3 { cast::Version::V3 } else { cast::Version::V2 };
+            cast::export(&mut reader, &job, version, &mut out, &mut watch)
+        }
+        Export::Txt => whole(record::text(&mut reader), &mut out),
+        Export::Html => whole(record::page::page(&mut reader, &job), &mut out),
+    };
+    if 0 < percent {
+        print::err("\r\x1b[K");
+    }
+    match done {
+        // Whoever closed the pipe has seen enough.
+        Err(cast::ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        done => done.map_err(Failure::from)?,
+    }
+    if let Some(path) = output {
+        print::err(&format!("stead: written to {}\n", path.display()));
+    }
+    Ok(ExitCode::from(exit::OK))
+}
+
+/// Makes the file, which others may not read: what a program shows may be secret.
+#[expect(clippy::disallowed_methods, reason = "the new file that the person asked for")]
+fn create(path: &Path) -> Result<std::fs::File, Failure> {
+    let opened = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    opened.map_err(|error| {
+        let text = format!("{} cannot be written: {error}", path.display());
+        Failure::new("failed", Effect::NotStarted, text)
+    })
+}

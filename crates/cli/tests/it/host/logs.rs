@@ -1,0 +1,202 @@
+//! What a job has shown, as a person and a script get it.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::*;
+use crate::{
+    home::{Ended, read},
+    pty::Terminal,
+};
+
+impl Host {
+    fn logs(&self, home: &Home, flags: &[&str]) -> Ended {
+        home.stead(&[&["logs", self.files.id().as_str()], flags].concat())
+    }
+
+    fn logs_on_terminal(&self, home: &Home, flags: &[&str]) -> Terminal {
+        Terminal::run(home.command(&[&["logs", self.files.id().as_str()], flags].concat()))
+    }
+
+    /// Types a line and waits for the end.
+    fn finish(&mut self) {
+        let mut control = Client::of(self, "control");
+        control.send(Kind::Control, &json!({"op": "send", "text": "\n"}));
+        control.wait(Kind::Exit, "}");
+        self.child.wait().unwrap();
+    }
+}
+
+/// Starts a job and waits until it has shown a word.
+fn showing(home: &Home, script: &str, word: &str) -> Host {
+    let host = ready(home, script);
+    Client::of(&host, "view").wait(Kind::Data, word);
+    host
+}
+
+#[test]
+fn the_screen_is_printed_while_the_job_lives_and_after() {
+    let home = Home::new();
+    let mut host =
+        showing(&home, "printf '\\033[31mred\\033[m\\r\\nready\\r\\n'; read x; echo bye", "ready");
+    assert_eq!(host.logs(&home, &[]).with(0).out, "red\nready\n");
+    let told: Value = serde_json::from_str(&host.logs(&home, &["--json"]).with(0).out).unwrap();
+    let id = host.files.id().as_str();
+    assert_eq!(told, json!({"id": id, "live": true, "text": "red\nready\n"}));
+    host.finish();
+    assert_eq!(host.logs(&home, &[]).with(0).out, "red\nready\n\nbye\n");
+    assert_eq!(host.logs(&home, &["-f"]).with(0).out, "red\nready\n\nbye\n");
+    let told: Value = serde_json::from_str(&host.logs(&home, &["--json"]).with(0).out).unwrap();
+    assert_eq!(told["live"], false);
+    for id in ["00000000", "nonsense", "../x"] {
+        home.stead(&["logs", id]).with(3);
+    }
+}
+
+#[test]
+fn a_host_that_was_killed_has_left_what_it_recorded() {
+    let home = Home::new();
+    let mut host = showing(&home, "echo first; read x; sleep 1000", "first");
+    let mut control = Client::of(&host, "control");
+    control.send(Kind::Control, &json!({"op": "flush"}));
+    control.wait(Kind::Reply, "}");
+    host.child.kill().unwrap();
+    host.child.wait().unwrap();
+    // The text that it had time for is older.
+    stdx::state_file::publish(&host.files.screen(), b"older\n").unwrap();
+    assert_eq!(host.logs(&home, &[]).with(0).out, "first\n");
+    assert!(host.logs(&home, &["--export", "txt"]).with(0).out.starts_with("first\n"));
+}
+
+#[test]
+fn a_pipe_is_followed_with_plain_text_to_the_jobs_end() {
+    let home = Home::new();
+    let script =
+        "echo before; read x; printf '\\033]2;title\\007\\033[1mbold\\033[m after\\n'; exit 3";
+    let mut host = showing(&home, script, "before");
+    let mut command = home.command(&["logs", host.files.id().as_str(), "-f"]);
+    let mut following = command.spawn().unwrap();
+    let mut lines = BufReader::new(following.stdout.take().unwrap());
+    let mut seen = String::new();
+    lines.read_line(&mut seen).unwrap();
+    assert_eq!(seen, "before\n");
+    host.finish();
+    lines.read_to_string(&mut seen).unwrap();
+    assert_eq!(seen, "before\n\nbold after\n");
+    assert_eq!(following.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn following_ends_when_nobody_reads_or_its_host_is_killed() {
+    let home = Home::new();
+    let mut host = showing(&home, "echo on; read x; sleep 1000", "on");
+    let follow = |host: &Host| {
+        let mut command = home.command(&["logs", host.files.id().as_str(), "-f"]);
+        let mut following = command.spawn().unwrap();
+        let mut lines = BufReader::new(following.stdout.take().unwrap());
+        let mut seen = String::new();
+        lines.read_line(&mut seen).unwrap();
+        (following, lines)
+    };
+    let (mut following, lines) = follow(&host);
+    drop(lines);
+    assert_eq!(following.wait().unwrap().code(), Some(0));
+    let (mut following, _lines) = follow(&host);
+    host.child.kill().unwrap();
+    assert_eq!(following.wait().unwrap().code(), Some(1));
+}
+
+#[test]
+fn a_terminal_is_given_back_as_it_was() {
+    let home = Home::new();
+    let script = "printf '\\033[?2004h\\033[?1000hstarted\\r\\n'; read x; echo more; sleep 1000";
+    let host = showing(&home, script, "started");
+    let mut terminal = host.logs_on_terminal(&home, &["-f"]);
+    terminal.wait_for("started");
+    let mut control = Client::of(&host, "control");
+    control.send(Kind::Control, &json!({"op": "send", "text": "\n"}));
+    terminal.wait_for("more");
+    terminal.type_in("\u{3}");
+    assert_eq!(terminal.end(), 130, "{}", terminal.seen);
+    terminal.wait_for("\x1b[?1000l");
+    assert!(terminal.seen.contains("\x1b[?2004l"), "{:?}", terminal.seen);
+
+    let mut terminal = host.logs_on_terminal(&home, &["--replay", "--speed", "100"]);
+    terminal.wait_for("started");
+    terminal.wait_for("more");
+    assert_eq!(terminal.end(), 0, "{}", terminal.seen);
+    terminal.wait_for("\x1b[?1000l");
+    assert!(terminal.echoes());
+}
+
+#[test]
+fn a_replay_waits_and_ends_as_it_is_told() {
+    let home = Home::new();
+    let mut host = showing(&home, "echo one; sleep 1; echo two; read x", "two");
+    host.finish();
+    // So slow that the second word never comes by itself.
+    let slow = ["--replay", "--speed", "0.00001"];
+    for (key, code) in [("q", 0), ("\u{3}", 130), ("\x1b[99;5u", 130)] {
+        let mut terminal = host.logs_on_terminal(&home, &slow);
+        terminal.wait_for("one");
+        terminal.type_in(key);
+        assert_eq!(terminal.end(), code, "{}", terminal.seen);
+        assert!(terminal.echoes() && !terminal.seen.contains("two"), "{}", terminal.seen);
+    }
+    let mut terminal = host.logs_on_terminal(&home, &["--replay", "--idle-limit", "0.01"]);
+    terminal.wait_for("two");
+    assert_eq!(terminal.end(), 0);
+    let piped = host.logs(&home, &["--replay", "--speed", "1000"]).with(0);
+    assert!(piped.out.starts_with("one\r\ntwo\r\n"), "{:?}", piped.out);
+}
+
+#[test]
+fn what_was_recorded_is_exported_into_new_private_files() {
+    let home = Home::new();
+    let mut host = showing(&home, "printf '\\033[31mred\\033[m\\r\\n'; read x; exit 3", "red");
+    // Also while it runs.
+    let live = host.logs(&home, &["--export", "cast3"]).with(0);
+    let header: Value = serde_json::from_str(live.out.lines().next().unwrap()).unwrap();
+    assert_eq!(header["version"], 3);
+    assert!(live.out.contains("red") && !live.out.contains("\"x\""), "{}", live.out);
+    host.finish();
+    for (format, text) in [
+        ("cast3", ",\"x\",\"3\"]\n"),
+        ("cast2", "\"version\":2,"),
+        ("txt", "red\n"),
+        ("html", "<span style=\"color:#cc6666;\">red</span>"),
+    ] {
+        let file = home.work().join(format);
+        let told = host.logs(&home, &["--export", format, "-o", format]).with(0);
+        assert_eq!(told.out, "");
+        assert!(read(&file).contains(text), "{format}: {}", read(&file));
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(host.logs(&home, &["--export", format]).with(0).out, read(&file));
+        let refused = host.logs(&home, &["--export", format, "-o", format]).with(1);
+        assert!(refused.err.contains("exists"), "{}", refused.err);
+    }
+    for flags in [
+        &["--speed", "2"][..],
+        &["--replay", "--speed", "0"],
+        &["--replay", "--export", "txt"],
+        &["-o", "x"],
+        &["--export", "gif"],
+    ] {
+        host.logs(&home, flags).with(2);
+    }
+}
+
+#[test]
+fn a_job_that_is_not_recorded_says_so() {
+    let home = Home::new();
+    let files = job(&home, "echo on; read x");
+    let mut record = files.read().unwrap();
+    record.record = false;
+    files.create(&record).unwrap();
+    let (host, line) = super::host(&home, files);
+    assert_eq!(line, "ready\n");
+    Client::of(&host, "view").wait(Kind::Data, "on");
+    for flags in [&["--replay"][..], &["--export", "cast3"]] {
+        assert!(host.logs(&home, flags).with(3).err.contains("not_recorded"));
+    }
+    assert_eq!(host.logs(&home, &[]).with(0).out, "on\n");
+}

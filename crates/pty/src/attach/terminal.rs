@@ -1,0 +1,237 @@
+//! A person's terminal: read, written and asked for its size without ever waiting for it, and given back as
+//! it was found.
+//!
+//! Not here: what is shown on it, and which keys mean something.
+
+use std::{
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    time::Duration,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{Mode, OFlags},
+    io::Errno,
+    termios::{
+        OptionalActions, QueueSelector, Termios, isatty, tcflush, tcgetattr, tcgetsid,
+        tcgetwinsize, tcsetattr,
+    },
+};
+use stdx::clock::Clock;
+use vocab::{
+    limits::{ATTACH_FENCE_MS_MAX, ATTACH_RESTORE_MS_MAX},
+    outcome::Failure,
+};
+
+use super::{
+    fence::Fence,
+    guard::{Guard, Modes},
+};
+use crate::hello::Scrollback;
+
+/// Below everything that is shown, so that what comes next overwrites none of it.
+const BELOW: &[u8] = b"\x1b[9999;1H\r\n";
+
+/// Two ends of a terminal.
+///
+/// They are opened anew: that reading and writing never wait is then said of these ends alone, and not of
+/// the shell's as well.
+#[derive(Debug)]
+pub struct Terminal {
+    input: OwnedFd,
+    output: OwnedFd,
+}
+
+/// What reading gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Read {
+    /// So many bytes.
+    Bytes(usize),
+    /// Nothing now.
+    Nothing,
+    /// Nothing ever again.
+    End,
+}
+
+/// The terminal has gone away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Gone;
+
+impl Terminal {
+    /// Takes the terminal that a program was given as its input and output.
+    ///
+    /// # Errors
+    /// When one of them is none, or cannot be opened.
+    pub fn open(input: impl AsFd, output: impl AsFd) -> Result<Self, Failure> {
+        for (end, name) in [(input.as_fd(), "input"), (output.as_fd(), "output")] {
+            if !isatty(end) {
+                let why = format!("standard {name} is not a terminal");
+                return Err(Failure::not_started("not_a_terminal", why));
+            }
+        }
+        let open = |end: BorrowedFd<'_>| again(end).map_err(unusable);
+        Ok(Self { input: open(input.as_fd())?, output: open(output.as_fd())? })
+    }
+
+    pub(super) fn input(&self) -> BorrowedFd<'_> {
+        self.input.as_fd()
+    }
+
+    pub(super) fn output(&self) -> BorrowedFd<'_> {
+        self.output.as_fd()
+    }
+
+    /// Returns columns and lines; zeros where the terminal does not know.
+    pub(super) fn size(&self) -> (u32, u32) {
+        let size = tcgetwinsize(&self.output).ok();
+        size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()))
+    }
+
+    pub(super) fn read(&self, buffer: &mut [u8]) -> Read {
+        match rustix::io::read(&self.input, buffer) {
+            Ok(0) => Read::End,
+            Ok(n_bytes) => Read::Bytes(n_bytes),
+            Err(Errno::AGAIN | Errno::INTR) => Read::Nothing,
+            Err(_) => Read::End,
+        }
+    }
+
+    /// Writes what the terminal takes now, and returns how much that was.
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<usize, Gone> {
+        write(&self.output, bytes)
+    }
+
+    /// Makes the terminal the job's until what is returned is dropped.
+    ///
+    /// What the terminal shows goes into its scrollback first, unless that is to be replaced too.
+    pub(super) fn enter<'a>(
+        &'a self,
+        guard: &'a mut Guard,
+        scrollback: Scrollback,
+    ) -> Result<Entered<'a>, Failure> {
+        let found = tcgetattr(&self.input).map_err(unusable)?;
+        let mut raw = found.clone();
+        raw.make_raw();
+        guard.arm(&Modes::of(&found))?;
+        // From here on the terminal is given back, also when this fails halfway.
+        let entered = Entered { terminal: self, guard, found, raw };
+        entered.set_raw()?;
+        let mut greeting = screen::KEEP_TITLE.to_vec();
+        if scrollback != Scrollback::Replace {
+            // One line end fewer than there are lines: all above the cursor scrolls away, and no more.
+            let n_lines = usize::try_from(self.size().1).unwrap_or_default();
+            greeting.extend(std::iter::repeat_n(b'\n', n_lines.saturating_sub(1)));
+        }
+        // A terminal that is stuck from the first moment on has nothing to lose.
+        self.write(&greeting).ok();
+        Ok(entered)
+    }
+}
+
+/// A terminal that shows a job. Dropping it gives the terminal back.
+pub(super) struct Entered<'a> {
+    terminal: &'a Terminal,
+    guard: &'a mut Guard,
+    found: Termios,
+    raw: Termios,
+}
+
+impl Entered<'_> {
+    /// Takes the terminal again, which a shell has had meanwhile.
+    pub(super) fn again(&self) -> Result<(), Failure> {
+        self.set_raw()?;
+        self.terminal.write(&screen::retitle()).ok();
+        Ok(())
+    }
+
+    fn set_raw(&self) -> Result<(), Failure> {
+        tcsetattr(&self.terminal.input, OptionalActions::Now, &self.raw).map_err(unusable)
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        let clock = Clock::system();
+        let mut farewell = screen::resets(screen::Levels::UNKNOWN);
+        farewell.extend_from_slice(BELOW);
+        farewell.extend_from_slice(Fence::QUESTION);
+        if write_within(&self.terminal.output, &farewell, &clock, ATTACH_RESTORE_MS_MAX).is_ok() {
+            swallow(self.terminal, &clock);
+        }
+        // Nothing can be done where these fail: then the terminal is gone.
+        tcflush(&self.terminal.input, QueueSelector::IFlush).ok();
+        tcsetattr(&self.terminal.input, OptionalActions::Now, &self.found).ok();
+        self.guard.disarm();
+    }
+}
+
+/// Throws away what comes until the terminal has answered the last question: all it still had to say was
+/// said before.
+fn swallow(terminal: &Terminal, clock: &Clock) {
+    let mut fence = Fence::default();
+    let end = clock.monotonic() + Duration::from_millis(ATTACH_FENCE_MS_MAX);
+    let mut buffer = [0; 1_024];
+    while wait(&terminal.input, PollFlags::IN, end.saturating_sub(clock.monotonic())) {
+        match terminal.read(&mut buffer) {
+            Read::Bytes(n_bytes) if fence.is_reached(buffer.get(..n_bytes).unwrap_or_default()) => {
+                return;
+            }
+            Read::Bytes(_) | Read::Nothing => {}
+            Read::End => return,
+        }
+    }
+}
+
+fn unusable(errno: Errno) -> Failure {
+    Failure::not_started("terminal_unusable", format!("the terminal cannot be used: {errno}"))
+}
+
+/// Opens one end of a terminal again.
+fn again(end: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    use std::os::fd::AsRawFd as _;
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let path = format!("/proc/self/fd/{}", end.as_raw_fd());
+    rustix::fs::open(path, flags, Mode::empty()).or_else(|errno| {
+        // Who became another user may not open that user's terminal by its name, but is still on it.
+        tcgetsid(end).or(Err(errno))?;
+        rustix::fs::open("/dev/tty", flags, Mode::empty())
+    })
+}
+
+fn write(output: impl AsFd, bytes: &[u8]) -> Result<usize, Gone> {
+    match rustix::io::write(output, bytes) {
+        Ok(n_bytes) => Ok(n_bytes),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+        Err(_) => Err(Gone),
+    }
+}
+
+/// Writes all of it, waiting no longer than that for a terminal that is stuck.
+pub(super) fn write_within(
+    output: impl AsFd,
+    mut bytes: &[u8],
+    clock: &Clock,
+    ms_max: u64,
+) -> Result<(), Gone> {
+    let end = clock.monotonic() + Duration::from_millis(ms_max);
+    loop {
+        bytes = bytes.get(write(&output, bytes)?..).unwrap_or_default();
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if !wait(&output, PollFlags::OUT, end.saturating_sub(clock.monotonic())) {
+            return Err(Gone);
+        }
+    }
+}
+
+/// Waits for something to happen; false when the time was over first.
+pub(super) fn wait(fd: impl AsFd, flags: PollFlags, timeout: Duration) -> bool {
+    let timeout = Timespec::try_from(timeout).unwrap_or_default();
+    let mut fds = [PollFd::new(&fd, flags)];
+    match poll(&mut fds, Some(&timeout)) {
+        Ok(n_ready) => n_ready != 0,
+        // The caller asks again, for what is left of the time.
+        Err(errno) => errno == Errno::INTR,
+    }
+}

@@ -1,0 +1,203 @@
+//! What a job's program writes from now on, as it writes it: raw on a terminal, which is given back as it
+//! was, and as plain text into a file or a pipe.
+//!
+//! Nothing is typed and no size is given. Not here: attaching, which shows the screen and types.
+
+use std::{
+    io,
+    os::fd::{BorrowedFd, OwnedFd},
+    path::Path,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    process::Signal,
+    termios::isatty,
+};
+use sandbox::signals;
+use screen::{Mirror, Size};
+use vocab::outcome::{Effect, Failure};
+
+use crate::{
+    ask::{AskError, Line},
+    frame::{Frame, Kind},
+    hello::{self, Control, Reply, Role},
+    job::ExitRecord,
+};
+
+mod plain;
+
+use plain::Plain;
+
+/// How following ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// With the job.
+    Job(ExitRecord),
+    /// The host was killed, or let go.
+    Host,
+    /// Nobody reads it any more.
+    Left,
+    /// Ctrl-C, or a signal that asks to end.
+    Interrupted,
+}
+
+/// A job cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum FollowError {
+    /// Its host does not answer.
+    #[error(transparent)]
+    Host(#[from] AskError),
+    /// What is shown cannot be written, or the system refuses to wait.
+    #[error("the output cannot be written: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl FollowError {
+    /// Returns the stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Host(error) => error.code(),
+            Self::Output(_) => "output_failed",
+        }
+    }
+
+    /// Returns what changed: nothing, since nobody is asked to do anything.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        Effect::NotStarted
+    }
+}
+
+impl From<FollowError> for Failure {
+    fn from(error: FollowError) -> Self {
+        Self::new(error.code(), error.effect(), error.to_string())
+    }
+}
+
+impl From<Errno> for FollowError {
+    fn from(errno: Errno) -> Self {
+        Self::Output(errno.into())
+    }
+}
+
+/// Shows the screen's text as it is, then what comes, until the job ends.
+///
+/// # Errors
+/// When the job has no host, or what is shown cannot be written.
+pub fn run(socket: &Path, out: BorrowedFd<'_>) -> Result<Ended, FollowError> {
+    let signals = signals::watch(&[Signal::INT, Signal::TERM, Signal::HUP])?;
+    let mut line = Line::connect(socket, Role::Tail)?;
+    // Its answer stands where the text ends and the output goes on.
+    line.say(Kind::Control, &Control::Snapshot)?;
+    let is_seen = isatty(out);
+    let mirror = is_seen.then(|| Mirror::new(Size::clamped(80, 24)));
+    let mut tail = Tail { out, mirror, plain: Plain::default(), is_begun: false, exit: None };
+    if is_seen {
+        tail.write(screen::KEEP_TITLE)?;
+    }
+    let ended = tail.serve(&mut line, &signals);
+    if let Some(mirror) = &tail.mirror {
+        tail.write(&screen::resets(mirror.levels()))?;
+    }
+    ended
+}
+
+/// Output that is followed.
+struct Tail<'a> {
+    out: BorrowedFd<'a>,
+    /// What a terminal was told, so that it can be taken back.
+    mirror: Option<Mirror>,
+    plain: Plain,
+    /// The text of the screen was shown.
+    is_begun: bool,
+    exit: Option<ExitRecord>,
+}
+
+impl Tail<'_> {
+    fn serve(&mut self, line: &mut Line, signals: &OwnedFd) -> Result<Ended, FollowError> {
+        loop {
+            while let Some(frame) = line.take()? {
+                if let Some(ended) = self.meet(&frame)? {
+                    return Ok(ended);
+                }
+            }
+            // A reader that is gone shows as an error, also while nothing is written.
+            let mut fds = [
+                PollFd::new(signals, PollFlags::IN),
+                PollFd::new(&self.out, PollFlags::empty()),
+                PollFd::new(&line.stream, PollFlags::IN),
+            ];
+            match poll(&mut fds, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            let told = fds.map(|fd| !fd.revents().is_empty());
+            match told {
+                [true, ..] => return Ok(Ended::Interrupted),
+                [_, true, _] => return Ok(Ended::Left),
+                [.., true] if !line.read()? => {
+                    return Ok(self.exit.take().map_or(Ended::Host, Ended::Job));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Does what a frame says; returns why it is the last.
+    fn meet(&mut self, frame: &Frame) -> Result<Option<Ended>, FollowError> {
+        match frame.kind {
+            // What came before is on the screen already.
+            Kind::Data if self.is_begun => return self.show(&frame.payload),
+            Kind::Reply if !self.is_begun => {
+                self.is_begun = true;
+                let reply = hello::from_json(&frame.payload);
+                if let Ok(Reply::Snapshot { text }) = reply {
+                    return self.show(text.replace('\n', "\r\n").as_bytes());
+                }
+            }
+            Kind::Exit => self.exit = hello::from_json(&frame.payload).ok(),
+            Kind::Detached => {
+                return Ok(Some(self.exit.take().map_or(Ended::Host, Ended::Job)));
+            }
+            Kind::Data
+            | Kind::Reply
+            | Kind::State
+            | Kind::Resync
+            | Kind::Hello
+            | Kind::Resize
+            | Kind::Control
+            | Kind::Focus => {}
+        }
+        Ok(None)
+    }
+
+    fn show(&mut self, bytes: &[u8]) -> Result<Option<Ended>, FollowError> {
+        let Some(mirror) = &mut self.mirror else {
+            let plain = self.plain.feed(bytes);
+            return self.write(&plain);
+        };
+        mirror.feed(bytes);
+        mirror.take_answers();
+        mirror.take_events();
+        self.write(bytes)
+    }
+
+    /// Writes all of it; returns why that makes no sense any more.
+    fn write(&self, mut bytes: &[u8]) -> Result<Option<Ended>, FollowError> {
+        while !bytes.is_empty() {
+            match rustix::io::write(self.out, bytes) {
+                Ok(n_bytes) => bytes = &bytes[n_bytes..],
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    poll(&mut [PollFd::new(&self.out, PollFlags::OUT)], None)?;
+                }
+                Err(Errno::PIPE | Errno::IO) => return Ok(Some(Ended::Left)),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(None)
+    }
+}

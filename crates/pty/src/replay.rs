@@ -1,0 +1,292 @@
+//! A recording on a terminal, at the pace at which it happened.
+//!
+//! Space pauses; `q` and Ctrl-C end it. However it ends, the terminal is given back as it was. Not here:
+//! the terminal's size, which is the person's, and a guard for the case that this process is killed.
+
+use std::{io, os::fd::BorrowedFd, os::fd::OwnedFd, time::Duration};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    process::Signal,
+    termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr},
+};
+use sandbox::signals;
+use screen::Levels;
+use stdx::clock::Clock;
+use vocab::outcome::{Effect, Failure};
+
+use crate::record::{Event, Player, Reader, RecordingError, What};
+
+/// How it is played.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// How many times faster than it happened. Above zero.
+    pub speed: f64,
+    /// What a longer silence is shortened to, before the speed.
+    pub idle: Option<Duration>,
+}
+
+/// How a replay ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// All of it was shown.
+    Whole,
+    /// The person has seen enough, or nobody reads it any more.
+    Left,
+    /// Ctrl-C, or a signal that asks to end.
+    Interrupted,
+}
+
+/// A recording could not be played.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The terminal cannot be used.
+    #[error("the terminal cannot be used: {0}")]
+    Terminal(#[from] io::Error),
+}
+
+impl ReplayError {
+    /// Returns the stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Recording(error) => error.code(),
+            Self::Terminal(_) => "terminal_unusable",
+        }
+    }
+
+    /// Returns what changed: nothing that stays.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        Effect::NotStarted
+    }
+}
+
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Self {
+        Self::new(error.code(), error.effect(), error.to_string())
+    }
+}
+
+impl From<Errno> for ReplayError {
+    fn from(errno: Errno) -> Self {
+        Self::Terminal(errno.into())
+    }
+}
+
+/// Plays all that a reader has left.
+///
+/// # Errors
+/// When the recording cannot be read or the terminal cannot be used.
+pub fn run(
+    reader: &mut Reader,
+    options: Options,
+    keys: BorrowedFd<'_>,
+    out: BorrowedFd<'_>,
+) -> Result<Ended, ReplayError> {
+    let signals = signals::watch(&[Signal::INT, Signal::TERM, Signal::HUP])?;
+    let is_seen = isatty(out);
+    let raw = if is_seen && isatty(keys) { Some(Raw::enter(keys)?) } else { None };
+    let clock = Clock::system();
+    let due = clock.monotonic();
+    let keys = raw.is_some().then_some(keys);
+    let mut show = Show { keys, out, signals, clock, due, player: Player::default() };
+    let mut ended = if is_seen { show.write(screen::KEEP_TITLE)? } else { None };
+    if ended.is_none() {
+        ended = show.play(reader, options)?;
+    }
+    if is_seen {
+        let levels = show.player.mirror().map_or(Levels::UNKNOWN, screen::Mirror::levels);
+        show.write(&screen::resets(levels))?;
+        show.write(b"\r\n")?;
+    }
+    Ok(ended.unwrap_or(Ended::Whole))
+}
+
+/// A replay that goes on.
+struct Show<'a> {
+    keys: Option<BorrowedFd<'a>>,
+    out: BorrowedFd<'a>,
+    signals: OwnedFd,
+    clock: Clock,
+    /// When the last event was shown, or should have been.
+    due: Duration,
+    player: Player,
+}
+
+impl Show<'_> {
+    /// Shows event after event; returns why it ended early.
+    fn play(
+        &mut self,
+        reader: &mut Reader,
+        options: Options,
+    ) -> Result<Option<Ended>, ReplayError> {
+        let mut last = None;
+        while let Some(event) = reader.read()? {
+            let gap = event.at.saturating_sub(*last.get_or_insert(event.at));
+            last = Some(event.at);
+            let gap = options.idle.map_or(gap, |most| gap.min(most)).as_secs_f64() / options.speed;
+            self.due += Duration::try_from_secs_f64(gap).unwrap_or_default();
+            if let Some(ended) = self.wait()? {
+                return Ok(Some(ended));
+            }
+            self.player.follow(&event);
+            if let Some(bytes) = shown(&event)
+                && let Some(ended) = self.write(bytes)?
+            {
+                return Ok(Some(ended));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits until the next event is due, longer while it is paused; returns why it ends now.
+    fn wait(&mut self) -> Result<Option<Ended>, ReplayError> {
+        let mut paused_at = None;
+        loop {
+            let left = self.due.saturating_sub(self.clock.monotonic());
+            let timeout = Timespec::try_from(left).unwrap_or_default();
+            let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
+            if let Some(keys) = &self.keys {
+                fds.push(PollFd::new(keys, PollFlags::IN));
+            }
+            match poll(&mut fds, paused_at.is_none().then_some(&timeout)) {
+                Ok(0) => return Ok(None),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            let told = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
+            let (is_signal, is_key) = (told(0), told(1));
+            if is_signal {
+                return Ok(Some(Ended::Interrupted));
+            }
+            if !is_key {
+                continue;
+            }
+            match self.read_key()? {
+                None => {}
+                Some(Key::Pause) => match paused_at.take() {
+                    None => paused_at = Some(self.clock.monotonic()),
+                    Some(at) => self.due += self.clock.monotonic().saturating_sub(at),
+                },
+                Some(Key::Leave) => return Ok(Some(Ended::Left)),
+                Some(Key::Interrupt) => return Ok(Some(Ended::Interrupted)),
+            }
+        }
+    }
+
+    fn read_key(&mut self) -> Result<Option<Key>, ReplayError> {
+        let Some(keys) = self.keys else { return Ok(None) };
+        let mut buffer = [0; 256];
+        match rustix::io::read(keys, &mut buffer) {
+            Ok(0) | Err(Errno::IO) => Ok(Some(Key::Leave)),
+            Ok(n_bytes) => Ok(Key::of(&buffer[..n_bytes])),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Writes all of it; returns why that makes no sense any more.
+    fn write(&mut self, mut bytes: &[u8]) -> Result<Option<Ended>, ReplayError> {
+        while !bytes.is_empty() {
+            match rustix::io::write(self.out, bytes) {
+                Ok(n_bytes) => bytes = &bytes[n_bytes..],
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    poll(&mut [PollFd::new(&self.out, PollFlags::OUT)], None)?;
+                }
+                // The pipe's reader or the terminal is gone.
+                Err(Errno::PIPE | Errno::IO) => return Ok(Some(Ended::Left)),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Returns what of an event a terminal is told.
+fn shown(event: &Event) -> Option<&[u8]> {
+    match &event.what {
+        What::Output(bytes) => Some(bytes),
+        What::Keyframe(keyframe) if keyframe.is_jump && !keyframe.is_fresh => {
+            Some(&keyframe.snapshot)
+        }
+        What::Keyframe(_)
+        | What::Size { .. }
+        | What::Marker(_)
+        | What::Exit(_)
+        | What::Gap { .. } => None,
+    }
+}
+
+/// A key that means something here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Pause,
+    Leave,
+    Interrupt,
+}
+
+impl Key {
+    /// Reads one key press. What is replayed may make a terminal answer questions, or spell keys as numbers.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let (letter, is_control) = match bytes {
+            [byte @ (0x03 | 0x1c)] => (byte + 0x60, true),
+            [byte] => (*byte, false),
+            [0x1b, b'[', spelled @ .., last @ (b'u' | b'~')] => {
+                let spelled = std::str::from_utf8(spelled).ok()?;
+                let mut numbers = spelled.split(';').map(|number| {
+                    // After a colon stand other letters of the key, or whether it was released.
+                    let mut parts = number.split(':').map(|part| part.parse::<u16>().unwrap_or(0));
+                    (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
+                });
+                let (first, second) = (numbers.next()?, numbers.next().unwrap_or((1, 0)));
+                let (code, (modifiers, event)) = match (last, first.0) {
+                    (b'~', 27) => (numbers.next()?.0, second),
+                    (b'u', code) => (code, second),
+                    _ => return None,
+                };
+                // Caps lock and num lock change nothing.
+                let held = modifiers.saturating_sub(1) & !0b1100_0000;
+                if event == 3 || !matches!(held, 0 | 4) {
+                    return None;
+                }
+                (u8::try_from(code).ok()?, held == 4)
+            }
+            _ => return None,
+        };
+        match (letter, is_control) {
+            (b' ', false) => Some(Self::Pause),
+            (b'q', false) => Some(Self::Leave),
+            (b'c' | b'|', true) => Some(Self::Interrupt),
+            _ => None,
+        }
+    }
+}
+
+/// A terminal whose keys come one by one and are not shown. Dropping it takes that back.
+struct Raw<'a>(BorrowedFd<'a>, Termios);
+
+impl<'a> Raw<'a> {
+    fn enter(terminal: BorrowedFd<'a>) -> io::Result<Self> {
+        let before = tcgetattr(terminal)?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(terminal, OptionalActions::Drain, &raw)?;
+        Ok(Self(terminal, before))
+    }
+}
+
+impl Drop for Raw<'_> {
+    fn drop(&mut self) {
+        // What the terminal answered meanwhile is not for whoever reads next.
+        tcsetattr(self.0, OptionalActions::Flush, &self.1).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests;
