@@ -15,8 +15,8 @@ use crate::home::{Ended, Home};
 
 mod people;
 mod places;
-mod trees;
 mod told;
+mod trees;
 
 /// A job as lists tell it.
 fn row(home: &Home, id: &str) -> Value {

@@ -11,7 +11,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use vocab::{ids::RunId, message::Role, outcome::Failure};
 
 use super::Ground;
-use crate::msg::{Named, Order};
+use crate::msg::Order;
 
 /// Carries an order out. An empty text needs no telling.
 pub(super) async fn carry_out(
