@@ -56,6 +56,10 @@ impl Jobs {
         id: &JobId,
         how: Removal,
     ) -> Result<Vec<Saved>, Failure> {
+        if how == Removal::Discarding {
+            // Work that is nowhere else is a person's to give up.
+            caller.person()?;
+        }
         let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
         self.end(id).await?;
