@@ -2,6 +2,7 @@
 //! itself, so that tests can show it any tree.
 
 pub(crate) mod budgets;
+pub(crate) mod contracts;
 pub(crate) mod dependencies;
 pub(crate) mod documents;
 pub(crate) mod doors;

@@ -26,6 +26,7 @@ const RULES: &[Rule] = &[
     ("doors", rules::doors::doors),
     ("foreign-text", rules::sources::foreign_text),
     ("limits", rules::limits::rows),
+    ("contract", rules::contracts::rows),
     ("status", rules::statuses::statuses),
     ("generated", rules::documents::generated),
     ("architecture", rules::documents::architecture),

@@ -95,6 +95,9 @@ pub struct DispatchJob {
     /// The names in `env` that a person gave.
     #[serde(default, alias = "envNames")]
     pub env_names: Vec<String>,
+    /// The worktree that it works in; the directory itself when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<WorktreeWish>,
     /// The session file that the program writes.
     #[serde(default, alias = "sessionFile", skip_serializing_if = "Option::is_none")]
     pub session_file: Option<PathBuf>,
@@ -117,6 +120,36 @@ impl std::fmt::Debug for DispatchJob {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DispatchJob").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// A git worktree that a job is to work in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorktreeWish {
+    /// What to call its branch; made from the job's name when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+}
+
+/// The answer to `DELETE /jobs/{job}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    /// True: the job is gone.
+    pub ok: bool,
+    /// What was saved of its worktree, the files first.
+    #[serde(default)]
+    pub saved: Vec<Saved>,
+}
+
+/// Work of a removed worktree, in its repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Saved {
+    /// The reference that holds it: `refs/stead/saved/…`.
+    pub reference: String,
+    /// The repository.
+    pub repository: String,
+    /// The command of a shell that makes a branch of it.
+    pub command: String,
 }
 
 /// The body of `POST /jobs/resolve`.

@@ -95,7 +95,7 @@ routes! {
     JobDispatch     dispatch         Post   "/jobs"                        Program Json  "Starts a program in a terminal of its own.";
     JobResolve      resolve          Post   "/jobs/resolve"                Caller Json   "Finds the job that an id, a part of it or a part of a name means.";
     JobShow         show             Get    "/jobs/{job}"                  Caller Json   "Shows one job.";
-    JobRemove       rm               Delete "/jobs/{job}"                  Program Json  "Ends a job and removes it with its files.";
+    JobRemove       rm               Delete "/jobs/{job}"                  Program Json  "Ends a job and removes it with its files; the work in its worktree is saved first, unless `discard=true`.";
     JobStop         stop             Post   "/jobs/{job}/stop"             Program Json  "Ends a job's program with all it has started, and waits until it has.";
     JobRespawn      respawn          Post   "/jobs/{job}/respawn"          Program Json  "Starts an ended job again, with the same command, place and environment.";
     JobSend         send             Post   "/jobs/{job}/send"             Program Json  "Types a text into a job's terminal.";

@@ -16,7 +16,7 @@ use vocab::{message::Mode, outcome::Failure};
 use crate::{exit, print};
 
 pub(crate) use attach::Attach;
-pub(crate) use jobs::{Bg, Jobs, Ls, Until, View, Wait, Which};
+pub(crate) use jobs::{Bg, Jobs, Ls, Rm, Until, View, Wait, Which};
 pub(crate) use logs::{Export, Logs};
 
 /// A home for coding agents: sessions behind a daemon on this machine.

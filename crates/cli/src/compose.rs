@@ -9,7 +9,7 @@ use std::{
 use daemon::{
     host::{Daemon, Parts, Tenant},
     hub::Hub,
-    jobs::{Jobs, Parts as JobParts},
+    jobs::{Jobs, Parts as JobParts, Trees},
     paths::Paths,
     secrets,
     workspaces::{Openings, Registered, Workspaces},
@@ -98,6 +98,7 @@ pub(crate) async fn compose(
         store: store.clone(),
         hub: hub.clone(),
         launcher: Arc::new(Hosts::new(&env::all())),
+        trees: Trees::new(&env::data(paths), &env::all()),
     });
     let (paths, kin) = (paths.clone(), Arc::clone(&jobs));
     let parts = Parts { paths, clock, store, hub, secrets, workspaces, jobs, notices };

@@ -106,6 +106,17 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
     Ok(Paths { home: state, runtime: absolute(runtime), socket_name, config: absolute(config) })
 }
 
+/// Returns the directory of a person's data that is Stead's: not its state, which no tool may reach.
+/// Without a home it falls into the state, where no worktree is made.
+pub(crate) fn data(paths: &Paths) -> PathBuf {
+    let whole = |name: &str| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let below_home = || whole("HOME").map(|home| home.join(".local/share"));
+    match whole("XDG_DATA_HOME").or_else(below_home) {
+        Some(dir) => dir.join("stead"),
+        None => paths.home.join("data"),
+    }
+}
+
 /// Refuses a relative path: every command and the daemon would look for it somewhere else.
 fn whole(name: &str, path: Option<&Path>) -> Result<(), Failure> {
     match path.filter(|path| path.is_relative()) {

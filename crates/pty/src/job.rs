@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use stdx::state_file;
 use vocab::{
     ids::JobId,
+    job::Worktree,
     limits::{JOB_FILE_BYTES_MAX, SOCKET_PATH_BYTES_MAX},
     outcome::{Effect, Failure},
 };
@@ -47,6 +48,9 @@ pub struct JobRecord {
     /// The session file that the program writes, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_file: Option<PathBuf>,
+    /// The worktree that was made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
     /// What has asked for it: `bg`, `dispatch`, `respawn`.
     pub origin: String,
     /// Tells whether an agent has asked for it, or it is one. Its programs are no person's then.

@@ -210,7 +210,7 @@ impl Terminal {
                         let region = &self.frame.region;
                         Some(format!("{};{}r", region.start + 1, region.end))
                     }
-                    b" q" => Some(format!("{} q", self.modes.cursor_style)),
+                    b" q" => Some(format!("{} q", self.modes.cursor_style())),
                     _ => None,
                 };
                 told.map_or("\x1bP0$r\x1b\\".to_owned(), |told| format!("\x1bP1$r{told}\x1b\\"))

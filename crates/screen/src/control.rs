@@ -2,11 +2,10 @@
 //!
 //! Sequences with parameters are read in `csi`.
 
-use alacritty_terminal::vte::ansi::{CharsetIndex, StandardCharset};
-
 use crate::{
     events::{Event, Query},
     modes::Mode,
+    sets::Sets,
     terminal::Terminal,
 };
 
@@ -23,8 +22,8 @@ impl Terminal {
                 }
             }
             0x0d => self.place(self.line(), 0),
-            0x0e => self.set = CharsetIndex::G1,
-            0x0f => self.set = CharsetIndex::G0,
+            0x0e => self.sets.shift(1),
+            0x0f => self.sets.shift(0),
             _ => (),
         }
     }
@@ -47,27 +46,12 @@ impl Terminal {
             ([], b'M') => self.reverse_line_feed(),
             ([], b'Z') => self.answer_attributes(None),
             ([], b'c') => self.reset(),
-            ([], b'n') => self.set = CharsetIndex::G2,
-            ([], b'o') => self.set = CharsetIndex::G3,
+            ([], b'n') => self.sets.shift(2),
+            ([], b'o') => self.sets.shift(3),
             ([b'#'], b'8') => self.fill_with_e(),
-            ([which], b'0') => {
-                self.designate(*which, StandardCharset::SpecialCharacterAndLineDrawing)
-            }
-            // Only two sets are drawn; every other one is as good as ASCII.
-            ([which], _) => self.designate(*which, StandardCharset::Ascii),
+            ([which], letter) => self.sets.designate(*which, letter),
             _ => (),
         }
-    }
-
-    fn designate(&mut self, which: u8, set: StandardCharset) {
-        let index = match which {
-            b'(' => CharsetIndex::G0,
-            b')' => CharsetIndex::G1,
-            b'*' => CharsetIndex::G2,
-            b'+' => CharsetIndex::G3,
-            _ => return,
-        };
-        self.grid.cursor.charsets[index] = set;
     }
 
     /// Goes one line up, scrolling at the top of the region.
@@ -182,8 +166,7 @@ impl Terminal {
             self.modes.put(mode, on);
         }
         self.frame.region = 0..self.n_lines();
-        self.set = CharsetIndex::default();
-        self.grid.cursor.charsets = Default::default();
+        self.sets = Sets::default();
         self.grid.cursor.template = Default::default();
         self.grid.saved_cursor = Default::default();
         self.saved = Default::default();

@@ -43,7 +43,7 @@ impl Terminal {
             ([b'?'], 'W') if first == 5 => self.frame = self.frame.with_usual_tabs(),
             ([b'!'], 'p') => self.soft_reset(),
             ([b' '], 'q') if first <= 6 => {
-                self.modes.cursor_style = u8::try_from(first).unwrap_or(0);
+                self.modes.put_cursor_style(u8::try_from(first).unwrap_or(0));
             }
             ([], _) => self.travel(action, [first, second], params.len()),
             _ => (),

@@ -24,6 +24,7 @@ mod paint;
 mod print;
 mod reflow;
 mod resets;
+mod sets;
 mod sgr;
 mod size;
 mod snapshot;

@@ -75,14 +75,23 @@ pub(crate) struct Modes {
     /// How they are spelled, or 0.
     pub(crate) encoding: u16,
     /// The cursor's style as DECSCUSR counts it.
-    pub(crate) cursor_style: u8,
+    cursor_style: u8,
+    /// Whether the cursor blinks, where that alone was set and its shape is the terminal's own.
+    cursor_blink: Option<bool>,
     /// xterm's modifyOtherKeys.
     pub(crate) other_keys: u8,
 }
 
 impl Default for Modes {
     fn default() -> Self {
-        let mut modes = Self { bits: 0, tracking: 0, encoding: 0, cursor_style: 0, other_keys: 0 };
+        let mut modes = Self {
+            bits: 0,
+            tracking: 0,
+            encoding: 0,
+            cursor_style: 0,
+            cursor_blink: None,
+            other_keys: 0,
+        };
         for (_, mode, on, _) in PRIVATE {
             modes.put(*mode, *on);
         }
@@ -115,14 +124,36 @@ impl Modes {
                 self.encoding = 0;
             }
         } else if number == 12 {
-            // Blinking is a property of the style: odd numbers blink.
-            self.cursor_style = self.cursor_style.max(1);
-            self.cursor_style += self.cursor_style % 2;
-            self.cursor_style -= u8::from(on);
+            self.put_blink(on);
         }
         let mode = PRIVATE.iter().find(|row| row.0 == number).map(|row| row.1)?;
         self.put(mode, on);
         Some(mode)
+    }
+
+    /// Makes the cursor blink or not, whatever its shape. Of a shape that was set this is a property: odd
+    /// numbers blink. Where none was, the shape stays the terminal's own.
+    fn put_blink(&mut self, on: bool) {
+        if self.cursor_style == 0 {
+            self.cursor_blink = Some(on);
+        } else {
+            self.cursor_style += self.cursor_style % 2;
+            self.cursor_style -= u8::from(on);
+        }
+    }
+
+    /// Returns the cursor's style as DECSCUSR counts it; the terminal's own shape counts as a block.
+    pub(crate) fn cursor_style(&self) -> u8 {
+        match self.cursor_blink {
+            Some(true) => 1,
+            Some(false) => 2,
+            None => self.cursor_style,
+        }
+    }
+
+    /// Sets the cursor's shape and with it whether it blinks; 0 is the terminal's own.
+    pub(crate) fn put_cursor_style(&mut self, style: u8) {
+        (self.cursor_style, self.cursor_blink) = (style, None);
     }
 
     pub(crate) fn put_ansi(&mut self, number: u16, on: bool) {
@@ -140,7 +171,7 @@ impl Modes {
             return Some(self.encoding == number);
         }
         if number == 12 {
-            return Some(self.cursor_style % 2 == 1);
+            return Some(self.cursor_blink.unwrap_or(self.cursor_style % 2 == 1));
         }
         PRIVATE.iter().find(|row| row.0 == number).map(|row| self.has(row.1))
     }
@@ -172,6 +203,9 @@ impl Modes {
         }
         if self.cursor_style != 0 {
             out.extend_from_slice(format!("\x1b[{} q", self.cursor_style).as_bytes());
+        }
+        if let Some(blink) = self.cursor_blink {
+            out.extend_from_slice(if blink { b"\x1b[?12h" } else { b"\x1b[?12l" });
         }
         if self.other_keys != 0 {
             out.extend_from_slice(format!("\x1b[>4;{}m", self.other_keys).as_bytes());

@@ -6,7 +6,6 @@
 use alacritty_terminal::{
     index::{Column, Line, Point},
     term::cell::{Cell, Flags},
-    vte::ansi::StandardCharset,
 };
 use unicode_width::UnicodeWidthChar;
 use vocab::limits::SCREEN_MARKS_MAX;
@@ -14,6 +13,7 @@ use vocab::limits::SCREEN_MARKS_MAX;
 use crate::{
     edit::{self, MARGIN},
     modes::Mode,
+    sets::Set,
     terminal::Terminal,
 };
 
@@ -37,8 +37,7 @@ impl Terminal {
 
     /// Writes printable ASCII.
     fn plain(&mut self, mut run: &[u8]) {
-        let set = self.grid.cursor.charsets[self.set];
-        if set != StandardCharset::Ascii || self.modes.has(Mode::Insert) {
+        if self.sets.current() != Set::Ascii || self.modes.has(Mode::Insert) {
             return run.iter().for_each(|byte| self.put(char::from(*byte)));
         }
         while !run.is_empty() {
@@ -123,8 +122,7 @@ impl Terminal {
             self.grid.cursor.point.column += 1;
             self.write(' ', Flags::WIDE_CHAR_SPACER);
         } else {
-            let set = self.grid.cursor.charsets[self.set];
-            self.write(set.map(character), Flags::empty());
+            self.write(self.sets.current().map(character), Flags::empty());
         }
         self.advance(1);
     }

@@ -1,7 +1,8 @@
 //! The byte string after which another terminal shows the same and goes on the same.
 //!
-//! Its order is half of it. Saved cursors come before the picture, since only a printed character makes a
-//! cursor that is about to wrap. Tab stops, margins and origin mode come before the cursor, since they move
+//! Its order is half of it. A saved cursor that is about to wrap comes before the picture, since only a
+//! printed character makes one; any other comes after it, since some terminals let a saved cursor scroll
+//! along with the text. Tab stops, margins and origin mode come before the cursor, since they move
 //! it. Autowrap and insert mode come after it, since they change how text is printed. The unfinished
 //! sequence is last.
 
@@ -11,7 +12,6 @@ use alacritty_terminal::{
     grid::{Cursor, Grid},
     index::{Column, Line},
     term::cell::{Cell, Flags},
-    vte::ansi::{CharsetIndex, StandardCharset},
 };
 
 use crate::{
@@ -55,7 +55,10 @@ impl Terminal {
             None => (&self.grid, self.saved),
             Some(below) => (&below.grid, below.saved),
         };
-        self.write_saved(&main.saved_cursor, saved, out);
+        let is_wrapping = main.saved_cursor.input_needs_wrap;
+        if is_wrapping {
+            self.write_saved(&main.saved_cursor, saved, out);
+        }
         let mut painter = Painter::default();
         if depth != Depth::Screen {
             self.history.each_line(|line| {
@@ -67,8 +70,13 @@ impl Terminal {
             painter = writer;
         }
         self.write_grid(main, painter, out);
+        if !is_wrapping {
+            self.write_saved(&main.saved_cursor, saved, out);
+        }
         self.keyboards[0].write(out);
         if let Some(below) = &self.below {
+            // Some terminals keep tab stops for each screen.
+            self.write_tabs(out);
             // Entering saves the cursor, so it has to stand where it was saved.
             let cursor = if below.entered_by == 1049 { &main.saved_cursor } else { &main.cursor };
             write_cursor(cursor, below.saved, Some(main), 0..self.n_lines(), out);
@@ -81,7 +89,7 @@ impl Terminal {
         }
     }
 
-    /// Fills the saved cursor of a terminal that shows nothing yet.
+    /// Fills the saved cursor. One that is about to wrap leaves a blank where it is.
     fn write_saved(&self, cursor: &Cursor<Cell>, shift: Shift, out: &mut Vec<u8>) {
         write_cursor(cursor, shift, None, 0..self.n_lines(), out);
         out.extend_from_slice(b"\x1b7\x1b[?6l");
@@ -104,14 +112,18 @@ impl Terminal {
         painter.end_line(out);
     }
 
-    /// Writes everything that is not on the screens.
-    fn write_rest(&self, out: &mut Vec<u8>) {
-        self.labels.write(out);
-        // Written even if they are the usual ones, as not every terminal can be told to take those.
+    /// Writes the tab stops, even if they are the usual ones, as not every terminal can be told to take those.
+    fn write_tabs(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\x1b[3g");
         for column in (0..self.n_columns()).filter(|column| self.frame.tabs[*column]) {
             out.extend_from_slice(format!("\x1b[{}G\x1bH", column + 1).as_bytes());
         }
+    }
+
+    /// Writes everything that is not on the screens.
+    fn write_rest(&self, out: &mut Vec<u8>) {
+        self.labels.write(out);
+        self.write_tabs(out);
         let region = self.frame.region.clone();
         if region != (0..self.n_lines()) {
             out.extend_from_slice(format!("\x1b[{};{}r", region.start + 1, region.end).as_bytes());
@@ -155,22 +167,7 @@ fn write_cursor(
             out.extend_from_slice(format!("\x1b[{};{}H", line + 1, column + 1).as_bytes());
         }
     }
-    for (index, name) in [
-        (CharsetIndex::G0, '('),
-        (CharsetIndex::G1, ')'),
-        (CharsetIndex::G2, '*'),
-        (CharsetIndex::G3, '+'),
-    ] {
-        if cursor.charsets[index] != StandardCharset::Ascii {
-            out.extend_from_slice(format!("\x1b{name}0").as_bytes());
-        }
-    }
-    out.extend_from_slice(match shift.set {
-        CharsetIndex::G0 => b"",
-        CharsetIndex::G1 => b"\x0e",
-        CharsetIndex::G2 => b"\x1bn",
-        CharsetIndex::G3 => b"\x1bo",
-    });
+    shift.sets.write(out);
     painter.take_pen(&cursor.template, out);
 }
 

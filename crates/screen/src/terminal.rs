@@ -10,7 +10,6 @@ use alacritty_terminal::{
     grid::Grid,
     index::{Column, Line, Point},
     term::cell::{Cell, Flags},
-    vte::ansi::CharsetIndex,
 };
 
 use crate::{
@@ -21,6 +20,7 @@ use crate::{
     labels::Labels,
     links::Links,
     modes::{Mode, Modes},
+    sets::Sets,
     size::Size,
 };
 
@@ -40,8 +40,8 @@ pub(crate) struct Frame {
 /// What a saved cursor holds besides what the grid saves with it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Shift {
-    /// The character set in use.
-    pub(crate) set: CharsetIndex,
+    /// The character sets.
+    pub(crate) sets: Sets,
     /// Whether positions count from the scrolling region.
     pub(crate) origin: bool,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Terminal {
     pub(crate) frame: Frame,
     pub(crate) grid: Grid<Cell>,
     pub(crate) below: Option<Below>,
-    pub(crate) set: CharsetIndex,
+    pub(crate) sets: Sets,
     pub(crate) saved: Shift,
     pub(crate) modes: Modes,
     /// The main and the alternate screen's.
@@ -80,7 +80,7 @@ impl Terminal {
             frame: Frame::new(size),
             grid: Grid::new(size.n_lines(), size.n_columns(), 0),
             below: None,
-            set: CharsetIndex::default(),
+            sets: Sets::default(),
             saved: Shift::default(),
             modes: Modes::default(),
             keyboards: Default::default(),
@@ -110,7 +110,7 @@ impl Terminal {
     }
 
     pub(crate) fn shift(&self) -> Shift {
-        Shift { set: self.set, origin: self.modes.has(Mode::Origin) }
+        Shift { sets: self.sets, origin: self.modes.has(Mode::Origin) }
     }
 
     /// Returns the keyboard of the screen shown.
@@ -147,7 +147,7 @@ impl Terminal {
     /// Takes back what was saved.
     pub(crate) fn restore_cursor(&mut self) {
         self.grid.cursor = self.grid.saved_cursor.clone();
-        self.set = self.saved.set;
+        self.sets = self.saved.sets;
         self.modes.put(Mode::Origin, self.saved.origin);
         if self.saved.origin {
             let Range { start, end } = self.frame.region;

@@ -4,6 +4,7 @@
 
 mod feed;
 mod orders;
+mod signals;
 
 use std::{
     collections::BTreeMap,
@@ -14,12 +15,11 @@ use std::{
 };
 
 use api::{client::Client, job::RowKind, secret::Key};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use stdx::clock::Clock;
 use tokio::{
-    signal::unix::{self, SignalKind},
     sync::mpsc::{self, Receiver, Sender},
-    task::{AbortHandle, JoinSet},
+    task::{AbortHandle, JoinError, JoinSet},
     time::Instant,
 };
 use vocab::{
@@ -27,6 +27,7 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
+use self::signals::{Signals, Told};
 use crate::{
     msg::{Command, Haste, Msg, Named},
     state::{Look, Place, State, Watched},
@@ -116,45 +117,8 @@ enum Heard {
     Key(Option<Msg>),
     Told(Msg),
     Time,
-    Size,
-    Signal,
-    Task(Result<(), tokio::task::JoinError>),
-}
-
-/// Signals that end the process.
-struct Signals {
-    terminate: unix::Signal,
-    hangup: unix::Signal,
-    interrupt: unix::Signal,
-    size: unix::Signal,
-}
-
-impl Signals {
-    fn new() -> io::Result<Self> {
-        Ok(Self {
-            terminate: unix::signal(SignalKind::terminate())?,
-            hangup: unix::signal(SignalKind::hangup())?,
-            interrupt: unix::signal(SignalKind::interrupt())?,
-            size: unix::signal(SignalKind::window_change())?,
-        })
-    }
-
-    async fn next(&mut self) -> Heard {
-        tokio::select! {
-            _ = self.terminate.recv() => Heard::Signal,
-            _ = self.hangup.recv() => Heard::Signal,
-            _ = self.interrupt.recv() => Heard::Signal,
-            _ = self.size.recv() => Heard::Size,
-        }
-    }
-
-    /// Waits for those that no key makes. Whoever has the terminal meanwhile hears the others itself.
-    async fn terminate_or_hangup(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
-        }
-    }
+    Signal(Told),
+    Task(Result<(), JoinError>),
 }
 
 struct Loop {
@@ -177,6 +141,8 @@ struct Loop {
 struct Next {
     attach: Option<String>,
     is_over: bool,
+    /// A task broke down; what is shown may be old for ever.
+    is_broken: bool,
 }
 
 impl Loop {
@@ -215,15 +181,15 @@ impl Loop {
             let heard = tokio::select! {
                 key = next_key(&mut self.keys) => Heard::Key(key),
                 Some(msg) = self.told.recv() => Heard::Told(msg),
-                heard = self.signals.next() => heard,
+                told = self.signals.next() => Heard::Signal(told),
                 Some(ended) = self.tasks.join_next() => Heard::Task(ended),
                 () = tokio::time::sleep_until(looked + pause) => Heard::Time,
             };
             match heard {
                 Heard::Key(Some(msg)) => self.take(msg),
                 // A terminal that says nothing any more is gone.
-                Heard::Key(None) | Heard::Signal => return Ok(Left::Told),
-                Heard::Size => {
+                Heard::Key(None) | Heard::Signal(Told::End) => return Ok(Left::Told),
+                Heard::Signal(Told::Size) => {
                     let size = self.screen.size()?;
                     self.take(Msg::Resize(size));
                 }
@@ -235,11 +201,11 @@ impl Loop {
                     looked = Instant::now();
                     self.take(Msg::Tick(self.clock.now()));
                 }
-                Heard::Task(Err(error)) if error.is_panic() => {
-                    let why = "a part of the view broke down";
-                    return Err(Failure::new("failed", Effect::Indeterminate, why));
-                }
-                Heard::Task(_) => {}
+                Heard::Task(ended) => self.reap(&ended),
+            }
+            if self.next.is_broken {
+                let why = "a part of the view broke down";
+                return Err(Failure::new("failed", Effect::Indeterminate, why));
             }
             if self.next.is_over {
                 return Ok(Left::Quit);
@@ -259,6 +225,10 @@ impl Loop {
         for command in commands {
             self.act(command);
         }
+    }
+
+    fn reap(&mut self, ended: &Result<(), JoinError>) {
+        self.next.is_broken |= ended.as_ref().is_err_and(JoinError::is_panic);
     }
 
     /// Takes what came together, so that it is drawn together.
@@ -331,7 +301,8 @@ impl Loop {
         let result = match (self.setup.attach)(job) {
             Err(error) => Err(format!("the job cannot be shown: {error}")),
             Ok(child) => {
-                let pid = Pid::from_child(&child);
+                // A handle means this process also when its number means another one.
+                let handle = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
                 let mut waiting = tokio::task::spawn_blocking(move || ended(child));
                 loop {
                     tokio::select! {
@@ -339,9 +310,12 @@ impl Loop {
                             break result.unwrap_or_else(|_| Err("waiting for it failed".to_owned()));
                         }
                         Some(msg) = self.told.recv() => self.take(msg),
+                        Some(ended) = self.tasks.join_next() => self.reap(&ended),
                         () = self.signals.terminate_or_hangup() => {
                             left = Left::Told;
-                            kill_process(pid, Signal::TERM).ok();
+                            if let Ok(handle) = &handle {
+                                pidfd_send_signal(handle, Signal::TERM).ok();
+                            }
                         }
                     }
                 }

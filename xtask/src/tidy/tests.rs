@@ -309,6 +309,27 @@ fn documents_keep_their_form() {
 }
 
 #[test]
+fn promises_name_tests_that_exist() {
+    let tests = "//! Tests.\n\n#[test]\nfn it_holds() {}\n\n#[tokio::test]\nasync fn it_waits() {}\n\nfn helper() {}\n";
+    let row = "docs/contract-jobs.md:5: contract";
+    for (cell, expected) in [
+        ("`my_room::it_holds`", &[][..]),
+        ("`my_room::it_holds` `my_room::it_waits`", &[]),
+        ("", &[row]),
+        ("soon", &[row]),
+        ("`my_room::it_held`, `my_room::it_holds`", &[row]),
+        ("`other::it_holds`", &[row]),
+        // What is no test shows nothing.
+        ("`my_room::helper`", &[row]),
+        ("`it_holds`", &[row]),
+    ] {
+        let page = format!("# Jobs\n\n| promise | test |\n|---|---|\n| a | {cell} |\n\n| no row\n");
+        let world = world().file("crates/my-room/src/tests.rs", tests);
+        check(world.file("docs/contract-jobs.md", &page), expected);
+    }
+}
+
+#[test]
 fn dependencies_are_few_explained_and_used() {
     check(world().file("Cargo.lock", &"[[package]]\n".repeat(401)), &["Cargo.lock:1: lock-budget"]);
     let manifest = "[workspace.dependencies]\napi = { path = \"a\" }\na = \"1\" # words\nb = \"1\"\n\n[profile.dev]\ndebug = 1\n";

@@ -4,6 +4,7 @@
 
 mod begin;
 mod list;
+mod remove;
 mod wait;
 
 pub(crate) use begin::environment;
@@ -48,7 +49,7 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
                 let body = UpgradeJob { program: env::own_program()? };
                 each(&client, &which, Endpoint::JobUpgrade, "upgraded", &body).await
             }
-            Jobs::Rm(which) => remove(&client, &which).await,
+            Jobs::Rm(rm) => remove::run(&client, &rm).await,
             Jobs::Detach { job } => {
                 let _: Done = order(&client, Endpoint::JobDetach, &job, &NoWishes {}).await?;
                 Ok(say(&format!("detached · {job}")))
@@ -208,32 +209,6 @@ async fn stop_session(client: &Client, text: &str, no_job: Failure) -> Result<()
     let title = clean::clean_line(&row.title);
     say(&format!("stopped · {} · {title}", print::words::short_id(&row.id)));
     Ok(())
-}
-
-async fn remove(client: &Client, which: &Which) -> anyhow::Result<ExitCode> {
-    let mut code = ExitCode::from(exit::OK);
-    let mut gone: Vec<JobRow> = Vec::new();
-    for job in &which.jobs {
-        let removing = async {
-            let row = show(client, job).await?;
-            let target = Target::of(&row.id);
-            let done = client.json::<(), Done>(Endpoint::JobRemove, target, None).await;
-            done.map_err(Failure::from).map(|_| row)
-        };
-        match removing.await {
-            Ok(row) => {
-                if !which.json.json {
-                    say(&format!("removed · {} · {}", row.id, clean::clean_line(&row.name)));
-                }
-                gone.push(row);
-            }
-            Err(failure) => code = exit::report(&failure.into()),
-        }
-    }
-    if which.json.json {
-        print::json(&gone);
-    }
-    Ok(code)
 }
 
 fn say(line: &str) -> ExitCode {

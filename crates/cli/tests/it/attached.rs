@@ -14,22 +14,22 @@ const VIM: &[&str] =
     &["vim", "-u", "NONE", "-i", "NONE", "-nN", "--cmd", "set mouse=a ttymouse=sgr title"];
 
 /// A shell that has printed something, its modes, and what `stty` says of it.
-struct Shell {
-    tmux: Tmux,
+pub(crate) struct Shell {
+    pub(crate) tmux: Tmux,
     modes: String,
     stty: String,
 }
 
 impl Shell {
-    fn new(home: &Home) -> Self {
+    pub(crate) fn new(home: &Home) -> Self {
         let tmux = Tmux::new(home);
         tmux.line("echo be''fore", PROMPT);
         let (modes, stty) = (tmux.modes(), tmux.stty());
         Self { tmux, modes, stty }
     }
 
-    fn attach(&self, host: &Host) {
-        self.tmux.type_in(&format!("\"$STEAD\" attach {}; echo co''de=$?", host.id()));
+    pub(crate) fn attach(&self, job: &str) {
+        self.tmux.type_in(&format!("\"$STEAD\" attach {job}; echo co''de=$?"));
         self.tmux.keys(&["Enter"]);
     }
 
@@ -44,7 +44,7 @@ impl Shell {
 
     /// Checks that the terminal is what it was, and usable.
     #[track_caller]
-    fn is_restored(&self) {
+    pub(crate) fn is_restored(&self) {
         self.tmux.wait_for_modes(&self.modes);
         assert_eq!(self.tmux.stty(), self.stty);
         self.tmux.line("echo us''able", PROMPT);
@@ -54,7 +54,7 @@ impl Shell {
     }
 
     #[track_caller]
-    fn wait_for_modes(&self, part: &str) {
+    pub(crate) fn wait_for_modes(&self, part: &str) {
         self.tmux.wait_until_modes(part, |modes| modes.contains(part));
     }
 }
@@ -69,7 +69,7 @@ fn an_editor_is_seen_typed_into_and_left() {
     let host = ready_of(&home, VIM);
     let shell = Shell::new(&home);
     for word in ["hello", "again"] {
-        shell.attach(&host);
+        shell.attach(&host.id());
         shell.wait_for_modes("alternate_on=1");
         shell.wait_for_modes("mouse_any_flag=1");
         shell.tmux.wait_for("~");
@@ -78,7 +78,7 @@ fn an_editor_is_seen_typed_into_and_left() {
         shell.tmux.keys(&["Escape"]);
         shell.let_go(&host);
     }
-    shell.attach(&host);
+    shell.attach(&host.id());
     shell.tmux.wait_for("hello");
     shell.tmux.wait_for("again");
     shell.tmux.type_in(":q!");
@@ -92,7 +92,7 @@ fn an_editors_client_is_killed() {
     let home = Home::new();
     let host = ready_of(&home, VIM);
     let shell = Shell::new(&home);
-    shell.attach(&host);
+    shell.attach(&host.id());
     shell.wait_for_modes("mouse_any_flag=1");
     let client = shell.tmux.shell_child();
     let guard = ProcId::of(children(client)[0]).unwrap();
@@ -108,7 +108,7 @@ fn an_editors_host_is_killed() {
     let home = Home::new();
     let mut host = ready_of(&home, VIM);
     let shell = Shell::new(&home);
-    shell.attach(&host);
+    shell.attach(&host.id());
     shell.wait_for_modes("mouse_any_flag=1");
     host.child.kill().unwrap();
     shell.tmux.wait_for("is gone and left no word of its end (host_gone)");
@@ -123,7 +123,7 @@ fn a_window_that_changes_its_size_changes_the_programs() {
     write(&home.path("work/text"), &lines);
     let host = ready_of(&home, &["less", "text"]);
     let shell = Shell::new(&home);
-    shell.attach(&host);
+    shell.attach(&host.id());
     shell.tmux.wait_for("line 23.");
     shell.tmux.tmux(&["resize-window", "-x", "60", "-y", "40"]);
     shell.tmux.wait_for("line 39.");
@@ -142,7 +142,7 @@ fn a_sequence_may_be_cut_where_a_client_comes_and_where_it_goes() {
                   read x; printf 'b\\033]2;never ends'; read x; printf '\\007c\\303'; read x; printf '\\244d'; cat";
     let host = ready(&home, script);
     let shell = Shell::new(&home);
-    shell.attach(&host);
+    shell.attach(&host.id());
     shell.tmux.wait_until("a", |screen| screen.lines().any(|line| line == "a"));
     shell.tmux.keys(&["Enter"]);
     shell.tmux.wait_until("ared", |screen| screen.lines().any(|line| line == "ared"));
@@ -150,12 +150,12 @@ fn a_sequence_may_be_cut_where_a_client_comes_and_where_it_goes() {
     shell.tmux.keys(&["Enter"]);
     shell.tmux.wait_until("b", |screen| screen.lines().any(|line| line == "b"));
     shell.let_go(&host);
-    shell.attach(&host);
+    shell.attach(&host.id());
     shell.tmux.wait_until("b", |screen| screen.lines().any(|line| line == "b"));
     shell.tmux.keys(&["Enter"]);
     shell.tmux.wait_until("bc", |screen| screen.lines().any(|line| line.starts_with("bc")));
     shell.let_go(&host);
-    shell.attach(&host);
+    shell.attach(&host.id());
     shell.tmux.wait_until("bc", |screen| screen.lines().any(|line| line.starts_with("bc")));
     shell.tmux.keys(&["Enter"]);
     shell.tmux.wait_until("bcäd", |screen| screen.lines().any(|line| line == "bcäd"));
@@ -167,7 +167,7 @@ fn a_client_that_is_suspended_gives_the_terminal_back_meanwhile() {
     let home = Home::new();
     let host = ready_of(&home, VIM);
     let shell = Shell::new(&home);
-    shell.attach(&host);
+    shell.attach(&host.id());
     shell.wait_for_modes("mouse_any_flag=1");
     let client = shell.tmux.shell_child();
     kill(client, Signal::TSTP);
@@ -193,7 +193,7 @@ fn a_window_that_is_closed_leaves_nobody_behind() {
     let home = Home::new();
     let host = ready(&home, "echo on; read x; echo \"<$x>\"; read x");
     let shell = Shell::new(&home);
-    shell.attach(&host);
+    shell.attach(&host.id());
     shell.tmux.wait_for("on");
     let client = ProcId::of(shell.tmux.shell_child()).unwrap();
     let guard = ProcId::of(children(client.pid)[0]).unwrap();

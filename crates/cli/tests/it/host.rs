@@ -46,6 +46,7 @@ fn job_of(home: &Home, command: &[&str]) -> JobFiles {
         env_names: Vec::new(),
         token: "0123456789abcdef0123456789abcdef".into(),
         session_file: None,
+        worktree: None,
         origin: "bg".into(),
         agent: false,
         asked: pty::job::Asked::default(),

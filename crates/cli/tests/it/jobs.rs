@@ -13,9 +13,12 @@ use stdx::proc_id::ProcId;
 
 use crate::home::{Ended, Home};
 
+mod orders;
 mod people;
 mod places;
+mod session_files;
 mod told;
+mod trees;
 
 /// A job as lists tell it.
 fn row(home: &Home, id: &str) -> Value {
@@ -164,47 +167,6 @@ fn what_a_program_reports_is_listed_explained_and_kept_over_an_upgrade() {
     assert_eq!((&listed["status"], &listed["ended_at"]), (&"idle".into(), &Value::Null));
     home.stead(&["stop", &id]).with(0);
     assert!(home.stead(&["explain", &id]).with(0).out.starts_with("stopped, as the process tells"));
-}
-
-/// Whoever dies, in whatever order: what is told stays true, and nothing is left running.
-#[test]
-fn daemon_host_and_worker_may_be_killed_in_every_order() {
-    let home = Home::new();
-    for order in ["dhw", "dwh", "hdw", "hwd", "wdh", "whd"] {
-        let id = bg(&home, "trap '' HUP TERM; sleep 1000 & while :; do wait; done");
-        let listed = row(&home, &id);
-        let (worker, host) = (process(&listed["pid"]), process(&note(&home, &id)["hostPid"]));
-        for who in order.chars() {
-            match who {
-                'd' => kill(&daemon(&home)),
-                'h' => kill(&host),
-                _ => kill(&worker),
-            }
-        }
-        gone(&host);
-        gone(&worker);
-        let ended = row(&home, &id);
-        assert_eq!(ended["state"], "failed", "{order}: {ended}");
-        assert!(ended["ended_at"].is_string() && ended["pid"].is_null(), "{order}: {ended}");
-        // The program's death was seen where it came before its host's, and written down.
-        let is_seen = order.find('w') < order.find('h') && !ended["exit"].is_null();
-        let status = ended["status"].as_str().unwrap();
-        let words = if is_seen { "killed by SIGKILL" } else { "its host died" };
-        assert!(status.contains(words), "{order}: {ended}");
-        assert_eq!(marked(&id), Vec::<u32>::new(), "{order}");
-    }
-}
-
-/// Returns the processes that carry a job's marker.
-fn marked(id: &str) -> Vec<u32> {
-    let marker = format!("STEAD_JOB_ID={id}");
-    let pids = fs::read_dir("/proc").unwrap().flatten();
-    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let has = |pid: &u32| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|pair| pair == marker.as_bytes())
-    };
-    pids.filter(has).collect()
 }
 
 #[test]

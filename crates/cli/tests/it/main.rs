@@ -1,6 +1,8 @@
 //! The program from outside: what a person and a script see of it, with a daemon of each test's own.
 
 #[cfg(test)]
+mod agents;
+#[cfg(test)]
 mod attach;
 #[cfg(test)]
 mod attached;
@@ -22,6 +24,10 @@ mod others;
 mod pty;
 #[cfg(test)]
 mod run;
+#[cfg(test)]
+mod screens;
+#[cfg(test)]
+mod survives;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 use std::{
     process::Command,
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -26,7 +27,10 @@ pub(crate) struct Tmux {
 
 impl Tmux {
     pub(crate) fn new(home: &Home) -> Self {
-        let socket = home.path("tmux.sock").to_str().unwrap().to_owned();
+        // One that ends may still hold its name while the next begins.
+        static N_STARTED: AtomicU32 = AtomicU32::new(0);
+        let name = format!("tmux-{}.sock", N_STARTED.fetch_add(1, Ordering::Relaxed));
+        let socket = home.path(&name).to_str().unwrap().to_owned();
         let (program, start) = (home.command(&[]), home.path("start.sh"));
         write(&start, &format!("PS1='{PROMPT} '\n"));
         let tmux = Self { socket };

@@ -58,6 +58,7 @@ fn changed(tmux: &Tmux) {
     tmux.wait_for("renamed · night owl");
     tmux.keys(&["Escape"]);
     tmux.type_in("/owl");
+    tmux.wait_for("night owl");
     tmux.keys(&["Enter", "s"]);
     tmux.wait_for("end night owl?");
     tmux.keys(&["n"]);
@@ -171,6 +172,15 @@ fn the_terminal_is_given_back_whatever_ends_the_view_and_follows_its_size() {
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
         given_back(&tmux, &before);
     }
+    let before = opened(&tmux);
+    tmux.type_in("/talk");
+    tmux.wait_until("only the talker", |screen| !screen.contains("sleeper"));
+    tmux.keys(&["Enter", "Enter"]);
+    tmux.wait_until("the job alone", |screen| screen.starts_with("hello"));
+    let pid = i32::try_from(tmux.shell_child()).unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::TERM).unwrap();
+    given_back(&tmux, &before);
+
     let before = opened(&tmux);
     tmux.tmux(&["resize-window", "-x", "120", "-y", "40"]);
     tmux.wait_for("R again");

@@ -7,7 +7,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use pty::job::{ExitRecord, JobNote, JobRecord, Told};
 use stdx::{clock::Timestamp, proc_id::ProcId};
 use tokio::sync::{Mutex as Lane, watch};
-use vocab::{ids::JobId, job::JobState};
+use vocab::{
+    ids::JobId,
+    job::{JobState, Worktree},
+};
 
 use crate::roster::{Condition, Exit, Kind, Program, Row, Wanted};
 
@@ -136,6 +139,11 @@ impl Book {
     pub(super) fn names(&self) -> Vec<(JobId, String)> {
         let entries = self.in_order();
         entries.map(|entry| (entry.record.id.clone(), entry.name().to_owned())).collect()
+    }
+
+    /// Returns the worktrees that jobs have, or are about to have.
+    pub(super) fn trees(&self) -> Vec<Worktree> {
+        self.entries.values().filter_map(|entry| entry.record.worktree.clone()).collect()
     }
 
     pub(super) fn rows(&self, wanted: &Wanted) -> Vec<Row> {

@@ -70,6 +70,7 @@ impl Job {
             env_names: Vec::new(),
             token: "token-of-the-job".into(),
             session_file: None,
+            worktree: None,
             origin: "bg".into(),
             agent: false,
             asked: crate::job::Asked::default(),

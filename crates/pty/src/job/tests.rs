@@ -27,6 +27,7 @@ fn record(files: &JobFiles) -> JobRecord {
         env_names: vec!["KEY".into()],
         token: "token-of-the-job".into(),
         session_file: None,
+        worktree: None,
         origin: "bg".into(),
         agent: false,
         asked: crate::job::Asked::default(),

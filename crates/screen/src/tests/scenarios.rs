@@ -52,6 +52,13 @@ pub(super) const SCENARIOS: &[(&str, &str, &str, Known)] = &[
     ("cut inside a sequence", "ab\x1b[3", "1mred", ToReferee),
     ("cut inside a character", "ab中", "cd", ToReferee),
     // What came after the first 29.
+    ("saved cursor below scrollback", "1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9\x1b[3;4H\x1b7\x1b[6;1H", "\r\nmore\x1b8here", ToReferee),
+    ("tab stops behind the alternate screen", "\x1b[3g\x1b[5G\x1bH\x1b[?1049h", "\x1b[?1049l\ta", ToUs),
+    ("British letters", "\x1b(A#\x1b)A\x1b)0\x1b*A\x0eq#", "#\x1bn#\x0f#\x1b(B#", ToUs),
+    ("British letters at a saved cursor", "\x1b(A\x1b7\x1b(B#", "\x1b8#", ToUs),
+    ("cursor of the terminal's own shape that does not blink", "\x1b[?12l\x1b[?25h", "x", ToReferee),
+    ("cursor of the terminal's own shape that blinks", "\x1b[5 q\x1b[0 q\x1b[?12h", "x", ToReferee),
+    ("cursor of another shape that no longer blinks", "\x1b[5 q\x1b[?12l", "x", ToReferee),
     ("wide and combining, as all count it", "e\u{301}中文x\u{327}\u{302} 漢\u{301}字", "\u{308}more", ToReferee),
     ("modifyOtherKeys", "\x1b[>4;2mkeys", "x", ToUs),
     ("alternate scroll off", "\x1b[?1007l", "x", ToReferee),

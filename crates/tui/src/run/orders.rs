@@ -3,7 +3,7 @@
 use api::{
     agent::{AbortRequest, AnswerDone, AnswerRequest, Done, RunMessage, RunRequest},
     client::{Client, ClientError, Target},
-    job::{DispatchJob, JobRow, NoWishes, PinJob, RenameJob, SendText},
+    job::{DispatchJob, JobRow, NoWishes, PinJob, Removed, RenameJob, SendText},
     routes::Endpoint,
     session::{CreateSession, SessionRow},
 };
@@ -11,7 +11,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use vocab::{ids::RunId, message::Role, outcome::Failure};
 
 use super::Ground;
-use crate::msg::{Named, Order};
+use crate::msg::Order;
 
 /// Carries an order out. An empty text needs no telling.
 pub(super) async fn carry_out(
@@ -58,8 +58,20 @@ pub(super) async fn carry_out(
             let _: Done = post(client, Endpoint::AgentAbort, "", &body).await?;
             Ok(format!("stopped · {}", session.name))
         }
-        Order::RemoveJob(job) => remove(client, Endpoint::JobRemove, job).await,
-        Order::RemoveSession(session) => remove(client, Endpoint::SessionDelete, session).await,
+        Order::RemoveJob(job) => {
+            let target = Target::of(&job.id);
+            let gone = client.json::<(), Removed>(Endpoint::JobRemove, target, None).await;
+            let saved = gone.map_err(Failure::from)?.saved;
+            // How it is brought back is a command of another terminal, which one line has room for.
+            let told = saved.into_iter().map(|saved| format!(" · saved: {}", saved.command));
+            Ok(format!("removed · {}{}", job.name, told.collect::<String>()))
+        }
+        Order::RemoveSession(session) => {
+            let target = Target::of(&session.id);
+            let done = client.json::<(), Done>(Endpoint::SessionDelete, target, None).await;
+            done.map_err(Failure::from)?;
+            Ok(format!("removed · {}", session.name))
+        }
         Order::Respawn(job) => {
             let row: JobRow = post(client, Endpoint::JobRespawn, &job.id, &NoWishes {}).await?;
             Ok(format!("started · {}", row.name))
@@ -83,12 +95,6 @@ async fn post<B: Serialize + Sync, A: DeserializeOwned>(
     body: &B,
 ) -> Result<A, Failure> {
     client.json(endpoint, Target::of(parameter), Some(body)).await.map_err(Failure::from)
-}
-
-async fn remove(client: &Client, endpoint: Endpoint, who: Named) -> Result<String, Failure> {
-    let done = client.json::<(), Done>(endpoint, Target::of(&who.id), None).await;
-    done.map_err(Failure::from)?;
-    Ok(format!("removed · {}", who.name))
 }
 
 async fn start(client: &Client, ground: &Ground, command: Vec<String>) -> Result<String, Failure> {

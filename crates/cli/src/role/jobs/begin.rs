@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ffi::OsStr, path::Path, process::ExitCode};
 
 use api::{
     client::{Client, Target},
-    job::{DispatchJob, JobRow},
+    job::{DispatchJob, JobRow, WorktreeWish},
     routes::Endpoint,
 };
 use sandbox::Environment;
@@ -33,6 +33,9 @@ pub(super) async fn run(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
             Some(file) => Some(run::absolute(file)?.into()),
             None => None,
         },
+        worktree: args.worktree.map(|branch| WorktreeWish {
+            branch: Some(branch).filter(|branch| !branch.is_empty()),
+        }),
         origin: Some("bg".to_owned()),
         record: !args.no_record,
         ..DispatchJob::default()

@@ -4,6 +4,7 @@
 use std::{
     io::{Read as _, Write as _},
     os::unix::net::UnixStream,
+    path::{Path, PathBuf},
 };
 
 use serde_json::json;
@@ -26,9 +27,9 @@ fn asker() {
     let mut said = String::new();
     stream.read_to_string(&mut said).unwrap();
     // Renamed into place, so that whoever waits for the file finds all of it.
-    let path = std::path::PathBuf::from(told("ASK_ANSWERS"));
-    fs::write(path.with_extension("new"), said).unwrap();
-    fs::rename(path.with_extension("new"), path).unwrap();
+    let path = told("ASK_ANSWERS");
+    fs::write(format!("{path}.new"), said).unwrap();
+    fs::rename(format!("{path}.new"), path).unwrap();
 }
 
 /// What processes were taken for.
@@ -52,9 +53,8 @@ impl Scene {
     }
 
     /// Returns a line of a shell that asks, and the file with the answers.
-    fn asking(&self, name: &str) -> (String, std::path::PathBuf) {
+    fn asking(&self, name: &str) -> (String, PathBuf) {
         let answers = self.home.path(name);
-        let program = std::env::current_exe().unwrap();
         let lines = [
             json!({"id": "touch", "op": "pin", "args": {"id": self.other}}),
             json!({"id": "answer", "op": "answer", "args": {
@@ -62,13 +62,18 @@ impl Scene {
             json!({"id": "keys", "op": "secret_rm", "args": {"provider_id": "none"}}),
         ];
         let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        let line = format!(
-            "ASK_SOCKET='{}' ASK_LINES='{lines}' ASK_ANSWERS='{}' '{}' --ignored --exact {ASKER}",
+        (self.saying(&format!("'{lines}'"), &answers), answers)
+    }
+
+    /// Returns a line of a shell that says lines, which are a word of that shell. It needs no terminal.
+    fn saying(&self, lines: &str, answers: &Path) -> String {
+        let program = std::env::current_exe().unwrap();
+        format!(
+            "ASK_SOCKET='{}' ASK_LINES={lines} ASK_ANSWERS='{}' '{}' --ignored --exact {ASKER} >/dev/null",
             self.home.path("run/daemon.sock").display(),
             answers.display(),
             program.display(),
-        );
-        (line, answers)
+        )
     }
 
     /// Starts a command in the background, as a person does.
@@ -98,7 +103,7 @@ impl Scene {
 
 /// Waits for the answers, and tells whose they are.
 #[track_caller]
-fn taken(answers: &std::path::Path) -> Taken {
+fn taken(answers: &Path) -> Taken {
     while !answers.exists() {
         std::thread::yield_now();
     }
@@ -143,13 +148,13 @@ fn a_shell_in_a_job_is_a_persons_and_what_an_agent_starts_is_not() {
         assert_eq!(taken(&by_agent[which]), Taken::Agent, "{which}");
     };
     for job in [&shell, &agent] {
-        scene.home.stead(&["send", job, "go\r"]).with(0);
+        scene.home.stead(&["send", job, "go"]).with(0);
     }
     ask(0);
     ask(1);
     scene.restart();
     for job in [&shell, &agent] {
-        scene.home.stead(&["send", job, "go\r"]).with(0);
+        scene.home.stead(&["send", job, "go"]).with(0);
     }
     ask(2);
     // A person may touch both.
@@ -160,33 +165,23 @@ fn a_shell_in_a_job_is_a_persons_and_what_an_agent_starts_is_not() {
 fn a_job_that_an_agent_has_asked_for_is_an_agents_and_agents_may_end_it() {
     let scene = Scene::new();
     let (inner, answers) = scene.asking("inner");
-    let (early, dispatched) = (scene.home.path("early"), scene.home.path("dispatched"));
+    let (early, stopped) = (scene.home.path("early"), scene.home.path("stopped"));
     let wish = json!({"command": ["sh", "-c", format!("{inner}; sleep 1000")], "cwd": "/", "name": "inner",
         "env": {"PATH": std::env::var("PATH").unwrap()}});
     let lines = format!("{}\n", json!({"id": 1, "op": "dispatch", "args": wish}));
     fs::write(scene.home.path("lines"), lines).unwrap();
-    let program = std::env::current_exe().unwrap();
-    let ask = |lines: &str, answers: &std::path::Path| {
-        format!(
-            "ASK_SOCKET='{}' ASK_LINES=\"{lines}\n\" ASK_ANSWERS='{}' '{}' --ignored --exact {ASKER}",
-            scene.home.path("run/daemon.sock").display(),
-            answers.display(),
-            program.display(),
-        )
-    };
-    let first = ask(&format!("$(cat '{}')", scene.home.path("lines").display()), &early);
-    let stop = r#"{\"id\":2,\"op\":\"stop\",\"args\":{\"id\":\"inner\"}}"#;
-    let script = format!("{first}; read x; {}; sleep 1000", ask(stop, &dispatched));
+    let lines = format!("\"$(cat '{}')\"", scene.home.path("lines").display());
+    let first = scene.saying(&lines, &early);
+    let stop = r#"'{"id":2,"op":"stop","args":{"id":"inner"}}'"#;
+    let script = format!("{first}; read x; {}; sleep 1000", scene.saying(stop, &stopped));
     let agent = scene.start(&[&scene.script("codex", &script)]);
     assert_eq!(taken(&answers), Taken::Agent);
-    // The agent's agent is a person's job, to agents: it may not be touched by them, and its own may.
-    scene.home.stead(&["send", &agent, "go\r"]).with(0);
-    while !dispatched.exists() {
+    scene.home.stead(&["send", &agent, "go"]).with(0);
+    while !stopped.exists() {
         std::thread::yield_now();
     }
-    let told: Value = serde_json::from_str(read(&dispatched).trim()).unwrap();
+    let told: Value = serde_json::from_str(read(&stopped).trim()).unwrap();
     assert_eq!(told["result"]["state"], "stopped", "{told}");
-    assert!(early.exists());
 }
 
 /// A person's agent is not for other agents to type into.
@@ -211,7 +206,7 @@ fn what_a_job_has_left_behind_is_known_by_its_environment() {
     let check = |kind: &str, expected: [Taken; 2]| {
         let (marked, first) = scene.asking(&format!("{kind}.marked"));
         let (bare, second) = scene.asking(&format!("{kind}.bare"));
-        // They ask once their program and its host have gone.
+        // They ask once their program and its host have gone, and their terminal with them.
         let gone = scene.home.path(&format!("{kind}.gone"));
         let wait = format!("while ! test -e {}; do sleep 0.01; done", gone.display());
         let bare = scene.script(&format!("{kind}.script"), &format!("{wait}; {bare}"));

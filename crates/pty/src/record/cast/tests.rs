@@ -18,6 +18,7 @@ fn job(desk: &Desk) -> JobRecord {
         env_names: Vec::new(),
         token: "hidden-token".into(),
         session_file: None,
+        worktree: None,
         origin: "bg".into(),
         agent: false,
         asked: crate::job::Asked::default(),

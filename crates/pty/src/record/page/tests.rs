@@ -18,6 +18,7 @@ fn shown(bytes: &[u8]) -> String {
         env_names: Vec::new(),
         token: String::new(),
         session_file: None,
+        worktree: None,
         origin: "bg".into(),
         agent: false,
         asked: crate::job::Asked::default(),
