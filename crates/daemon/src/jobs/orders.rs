@@ -11,7 +11,7 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
-use super::{Jobs, link::Link, missing, name};
+use super::{Care, Jobs, link::Link, missing, name};
 use crate::{caller::Caller, roster::Row};
 
 /// How a job says that it is.
@@ -190,6 +190,7 @@ impl Jobs {
         }
         let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
+        let _planting = self.planting.lock().await;
         let mut others = self.book().names();
         others.retain(|(other, _)| other != id);
         let name = name::unique(&wanted, &others);
@@ -232,14 +233,12 @@ impl Jobs {
         edit: impl FnOnce(&mut pty::job::JobNote),
     ) -> Result<Row, Failure> {
         let now = self.now();
-        let note = self.book().edit(id, |note| {
+        let edited = self.book().edit(id, |note| {
             edit(note);
             note.updated_at = now;
         });
-        let note = note.ok_or_else(|| missing(id))?;
-        let files = self.files(id);
-        let writing = tokio::task::spawn_blocking(move || files.write_note(&note));
-        if let Ok(Err(error)) = writing.await {
+        edited.ok_or_else(|| missing(id))?;
+        if let Err(error) = self.save(id, Care::PowerLoss).await {
             let why = format!("it is so until the daemon ends, and cannot be written: {error}");
             return Err(Failure::new("job_files_unusable", Effect::Indeterminate, why));
         }

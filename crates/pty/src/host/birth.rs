@@ -1,6 +1,6 @@
 //! From a job's record to its running program.
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path};
+use std::{ffi::OsString, path::Path};
 
 use rustix::fs::{Mode, OFlags};
 use sandbox::{Environment, Host as Machine, Plan, Policy, Scope, scope::Child};
@@ -71,10 +71,13 @@ fn named(program: &str, cwd: &Path) -> OsString {
 }
 
 fn environment(files: &JobFiles, record: &JobRecord) -> Result<Environment, Failure> {
-    let pairs = |env: &BTreeMap<String, String>| -> Vec<(OsString, OsString)> {
-        env.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    let pairs = |is_named: bool| -> Vec<(OsString, OsString)> {
+        let wanted = |name: &String| record.env_names.contains(name) == is_named;
+        let env = record.env.iter().filter(|(name, _)| wanted(name));
+        env.map(|(name, value)| (name.into(), value.into())).collect()
     };
-    let mut built = Environment::for_jobs(&[], &pairs(&record.env));
+    // What nobody has named passes the job policy, whoever wrote the record.
+    let mut built = Environment::for_jobs(&pairs(false), &pairs(true));
     let (dir, socket) = (files.dir().as_os_str(), files.socket().as_os_str());
     let mut own = vec![
         ("TERM", TERM.as_ref()),
