@@ -12,10 +12,12 @@ use crate::output;
 mod calls;
 mod home;
 mod http;
+mod jobs;
 mod lists;
 mod machine;
 mod memory;
 mod report;
+mod screen;
 mod start;
 mod stats;
 mod tools;
@@ -62,6 +64,52 @@ const MEASURES: &[Row] = &[
          the Unix socket on a kept connection",
         lists::lists,
     ),
+    (
+        "job-attach",
+        "start of the client to the last cell of a full frame of 200×50, each after the one before was \
+         hung up, by turns",
+        jobs::attach,
+    ),
+    (
+        "job-echo",
+        "a key typed on the outer terminal until the program's echo is read from it, in blocks by turns",
+        jobs::echo,
+    ),
+    (
+        "job-output",
+        "100 MiB of a listing in colors from a program that is kept, until the last byte is at the \
+         terminal, or else written; by turns",
+        jobs::output,
+    ),
+    (
+        "job-memory",
+        "private memory of 20 programs' keepers and PSS of 200, idle and with 10,000 lines of scrollback, \
+         each looked at once at 200×50",
+        jobs::memory,
+    ),
+    (
+        "job-idle",
+        "context switches of all threads in 10 s while 20 programs do nothing",
+        jobs::idle,
+    ),
+    (
+        "job-dispatch",
+        "the request until the answer that a program runs in the background, with a server that is \
+         there; by turns",
+        jobs::dispatch,
+    ),
+    (
+        "job-adopt",
+        "200 jobs, their daemon killed: start of the next one until its list has all of them alive",
+        jobs::adopt,
+    ),
+    (
+        "job-day",
+        "864,000 frames of an agent that repaints ten times a second, with a line of its answer every ten \
+         seconds, as fast as it goes; recorded",
+        jobs::day,
+    ),
+    ("screen", "the mirror of a terminal of 200×50 by itself, in this process", screen::screen),
 ];
 
 /// Runs the measures named, or all of them.
@@ -70,6 +118,11 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
     {
         return tools::child(call);
+    }
+    if let Some(("--job", call)) =
+        arguments.split_first().map(|(first, rest)| (first.as_str(), rest))
+    {
+        return jobs::program::run(call);
     }
     let (wanted, json) = options(arguments)?;
     let world = World::new()?;

@@ -2,14 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::routes::PROTOCOL;
+
 /// The body of `POST /handshake`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The protocol the client speaks.
+    /// The protocol the client speaks; that of the daemon when absent.
+    #[serde(default = "ours")]
     pub protocol: u32,
     /// The client's version, for logs.
     #[serde(default)]
     pub version: String,
+}
+
+fn ours() -> u32 {
+    PROTOCOL
 }
 
 /// The answer to `POST /handshake`.
@@ -91,6 +98,6 @@ pub struct Memory {
 #[serde(deny_unknown_fields)]
 pub struct StopRequest {
     /// Whether background jobs go on.
-    #[serde(default)]
+    #[serde(default, alias = "keepJobs", alias = "keepWorkers")]
     pub keep_jobs: bool,
 }

@@ -95,6 +95,9 @@ pub struct DispatchJob {
     /// The names in `env` that a person gave.
     #[serde(default, alias = "envNames")]
     pub env_names: Vec<String>,
+    /// The worktree that it works in; the directory itself when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<WorktreeWish>,
     /// The session file that the program writes.
     #[serde(default, alias = "sessionFile", skip_serializing_if = "Option::is_none")]
     pub session_file: Option<PathBuf>,
@@ -104,6 +107,12 @@ pub struct DispatchJob {
     /// Whether what it shows is kept. What is typed never is.
     #[serde(default = "yes")]
     pub record: bool,
+    /// The model that the program was told to use; only noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How much it was told to think; only noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<String>,
 }
 
 impl std::fmt::Debug for DispatchJob {
@@ -111,6 +120,36 @@ impl std::fmt::Debug for DispatchJob {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DispatchJob").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// A git worktree that a job is to work in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorktreeWish {
+    /// What to call its branch; made from the job's name when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+}
+
+/// The answer to `DELETE /jobs/{job}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    /// True: the job is gone.
+    pub ok: bool,
+    /// What was saved of its worktree, the files first.
+    #[serde(default)]
+    pub saved: Vec<Saved>,
+}
+
+/// Work of a removed worktree, in its repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Saved {
+    /// The reference that holds it: `refs/stead/saved/…`.
+    pub reference: String,
+    /// The repository.
+    pub repository: String,
+    /// The command of a shell that makes a branch of it.
+    pub command: String,
 }
 
 /// The body of `POST /jobs/resolve`.
@@ -142,6 +181,46 @@ pub struct SendText {
 pub struct UpgradeJob {
     /// The build that its host becomes. Absolute.
     pub program: PathBuf,
+}
+
+/// The body of `POST /jobs/{job}/report`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportJob {
+    /// How it is.
+    pub state: Said,
+    /// What it says or waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The report's number among those of its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// Who reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The job's token: `STEAD_JOB_TOKEN` in its environment.
+    pub token: String,
+}
+
+impl std::fmt::Debug for ReportJob {
+    /// Does not show the token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReportJob").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+/// How a job says that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Said {
+    /// It works.
+    Working,
+    /// It goes on once somebody has acted.
+    Blocked,
+    /// It stands at its prompt.
+    Idle,
+    /// Its turn has ended; the same.
+    Done,
 }
 
 /// The body of `POST /jobs/{job}/rename`.

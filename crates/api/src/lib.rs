@@ -14,5 +14,6 @@ pub mod problem;
 pub mod routes;
 pub mod secret;
 pub mod session;
+pub mod sse;
 pub mod stream;
 pub mod ui;

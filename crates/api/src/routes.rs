@@ -95,7 +95,7 @@ routes! {
     JobDispatch     dispatch         Post   "/jobs"                        Program Json  "Starts a program in a terminal of its own.";
     JobResolve      resolve          Post   "/jobs/resolve"                Caller Json   "Finds the job that an id, a part of it or a part of a name means.";
     JobShow         show             Get    "/jobs/{job}"                  Caller Json   "Shows one job.";
-    JobRemove       rm               Delete "/jobs/{job}"                  Program Json  "Ends a job and removes it with its files.";
+    JobRemove       rm               Delete "/jobs/{job}"                  Program Json  "Ends a job and removes it with its files; the work in its worktree is saved first, unless `discard=true`.";
     JobStop         stop             Post   "/jobs/{job}/stop"             Program Json  "Ends a job's program with all it has started, and waits until it has.";
     JobRespawn      respawn          Post   "/jobs/{job}/respawn"          Program Json  "Starts an ended job again, with the same command, place and environment.";
     JobSend         send             Post   "/jobs/{job}/send"             Program Json  "Types a text into a job's terminal.";
@@ -103,6 +103,8 @@ routes! {
     JobDetach       detach           Post   "/jobs/{job}/detach"           Program Json  "Lets go of every terminal that looks at a job.";
     JobRename       rename           Post   "/jobs/{job}/rename"           Program Json  "Calls a job something else.";
     JobPin          pin              Post   "/jobs/{job}/pin"              Program Json  "Keeps a job in lists, or no longer.";
+    JobReport       report           Post   "/jobs/{job}/report"           Caller Json   "Says from inside a job how it is; whoever reports proves itself with the job's token.";
+    JobExplain      explain          Get    "/jobs/{job}/explain"          Caller Json   "Tells why a job is in the state it is in: what was heard, and how it was weighed.";
     JobScreen       screen           Get    "/jobs/{job}/screen"           Caller Json   "Shows a job's screen as text.";
     Events          subscribe        Get    "/events"                      Caller Events "Tells every fact, from a cursor on.";
     SecretHas       secret_has       Post   "/secrets/has"                 Caller Json   "Tells whether a key is stored for a provider.";

@@ -138,6 +138,8 @@ impl Evidence {
             What::Disturbed => self.life.disturbed = Some(at),
             What::Typed(key) => {
                 self.life.typed = Some(at);
+                // What is drawn after a key is an answer to it, and no repaint.
+                self.life.disturbed = None;
                 if key == Key::Enter {
                     self.life.entered = Some(at);
                 }

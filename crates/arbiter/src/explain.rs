@@ -1,5 +1,7 @@
 //! Why a verdict is as it is, as data: what was heard, how it was weighed.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -45,6 +47,103 @@ pub struct Explanation {
     /// In how many milliseconds it is judged again although nothing happens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_ms: Option<u64>,
+}
+
+impl fmt::Display for Explanation {
+    /// Says it to a person, in lines.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = match self.source {
+            Source::Process => "as the process tells",
+            Source::Report => "as was reported",
+            Source::Signal => "as the program signals",
+            Source::Screen => "as its screen shows",
+            Source::Quiet => "and silent",
+        };
+        writeln!(f, "{}, {source}: {}", word(self.state), self.detail)?;
+        writeln!(f, "  for {}, confidence {}", ago(self.for_ms), level(self.confidence))?;
+        if let Some(waiting_for) = &self.waiting_for {
+            writeln!(f, "  waits for: {waiting_for}")?;
+        }
+        if let Some(status) = &self.status {
+            writeln!(f, "  status: {status}")?;
+        }
+        match (&self.agent, &self.version) {
+            (Some(agent), Some(version)) => writeln!(f, "  agent: {agent} {version}")?,
+            (Some(agent), None) => writeln!(f, "  agent: {agent}")?,
+            (None, _) => writeln!(f, "  agent: none that is known")?,
+        }
+        if let Some(fault) = &self.rules_fault {
+            writeln!(f, "  own rules are not used: {fault}")?;
+        }
+        if !self.weighed.is_empty() {
+            writeln!(f, "weighed:")?;
+        }
+        for weighed in &self.weighed {
+            let outcome = match weighed.outcome {
+                Outcome::Decides => "decides",
+                Outcome::Agrees => "agrees",
+                Outcome::Waits => "waits",
+                Outcome::Overruled => "overruled",
+            };
+            write!(f, "  {outcome:<10} {}", weighed.rule)?;
+            if let Some(claim) = weighed.claims {
+                write!(f, " ({})", said(claim))?;
+            }
+            let why = if weighed.why.is_empty() { "" } else { ": " };
+            writeln!(f, "{why}{}", weighed.why)?;
+        }
+        if !self.heard.is_empty() {
+            writeln!(f, "heard:")?;
+        }
+        for heard in &self.heard {
+            let what = format!("{} ago", ago(heard.ago_ms));
+            writeln!(f, "  {what:<14} {:<13} {}", heard.what, heard.says)?;
+        }
+        if 0 < self.late_reports {
+            writeln!(f, "late reports that were ignored: {}", self.late_reports)?;
+        }
+        if let Some(due) = self.due_ms {
+            writeln!(f, "judged again in {}, if nothing happens before", ago(due))?;
+        }
+        Ok(())
+    }
+}
+
+/// Says how long something is, roughly.
+fn ago(millis: u64) -> String {
+    match millis {
+        0..=9_999 => format!("{}.{} s", millis / 1_000, millis % 1_000 / 100),
+        10_000..=119_999 => format!("{} s", millis / 1_000),
+        120_000..=7_199_999 => format!("{} min", millis / 60_000),
+        _ => format!("{} h", millis / 3_600_000),
+    }
+}
+
+fn word(state: State) -> &'static str {
+    match state {
+        State::Working => "working",
+        State::Blocked => "blocked",
+        State::Done => "done",
+        State::Failed => "failed",
+        State::Stopped => "stopped",
+    }
+}
+
+fn level(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Low => "low",
+        Confidence::Medium => "medium",
+        Confidence::High => "high",
+        Confidence::Certain => "certain",
+    }
+}
+
+fn said(claim: Claim) -> &'static str {
+    match claim {
+        Claim::Working => "working",
+        Claim::Blocked => "blocked",
+        Claim::Idle => "idle",
+    }
 }
 
 /// Something that was heard.
@@ -121,21 +220,12 @@ pub(crate) fn heard(evidence: &Evidence, now: Moment) -> Vec<Heard> {
     all
 }
 
-fn of_said(what: &str, said: &Said, now: Moment) -> Heard {
-    let claim = match said.claim {
-        Claim::Working => "working",
-        Claim::Blocked => "blocked",
-        Claim::Idle => "idle",
-    };
-    let mut says = format!("{claim} ({})", said.by);
-    if let Some(message) = &said.message {
+fn of_said(what: &str, of: &Said, now: Moment) -> Heard {
+    let Said { claim, by, message, seen, began } = of;
+    let mut says = format!("{} ({by})", said(*claim));
+    if let Some(message) = message {
         says.push_str(": ");
         says.push_str(message);
     }
-    Heard {
-        what: what.to_owned(),
-        says,
-        ago_ms: now.since(said.seen),
-        for_ms: now.since(said.began),
-    }
+    Heard { what: what.to_owned(), says, ago_ms: now.since(*seen), for_ms: now.since(*began) }
 }

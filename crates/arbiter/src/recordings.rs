@@ -181,6 +181,20 @@ fn claude_with_its_hooks() {
 }
 
 #[test]
+fn claude_with_a_file_to_write_and_a_question_of_its_own() {
+    let cast = include_str!("../tests/recordings/claude-2.1.197-dialogs.cast");
+    let with_hooks = [
+        WORKING, TRUST, DONE, WORKING, ANSWER, PERMISSION, WORKING, DONE, WORKING, ANSWER, WORKING,
+        DONE,
+    ];
+    check(cast, &with_hooks);
+    let silent: Vec<&str> = cast.lines().filter(|line| !line.contains("\"report ")).collect();
+    let without =
+        [WORKING, TRUST, DONE, WORKING, PERMISSION, WORKING, DONE, WORKING, ANSWER, WORKING, DONE];
+    check(&silent.join("\n"), &without);
+}
+
+#[test]
 fn codex_by_what_it_says_and_against_its_notify() {
     let cast = include_str!("../tests/recordings/codex-0.171.0.cast");
     // It is idle and busy for a moment while it starts. Its notify program is told of the end of a turn that only

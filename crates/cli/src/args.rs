@@ -1,5 +1,8 @@
 //! The command line as it was typed.
 
+mod attach;
+pub(crate) mod inside;
+mod jobs;
 mod logs;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -8,14 +11,12 @@ use clap::{
     Args as ClapArgs, CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint,
     error::{ContextKind, ContextValue, ErrorKind},
 };
-use pty::hello::Scrollback;
 use vocab::{message::Mode, outcome::Failure};
 
 use crate::{exit, print};
 
-mod jobs;
-
-pub(crate) use jobs::{Bg, Jobs, Ls, Until, Wait, Which};
+pub(crate) use attach::Attach;
+pub(crate) use jobs::{Bg, Jobs, Ls, Rm, Until, View, Wait, Which};
 pub(crate) use logs::{Export, Logs};
 
 /// A home for coding agents: sessions behind a daemon on this machine.
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Run(Run),
     #[command(flatten)]
     Jobs(Jobs),
+    /// Shows everything that runs on one screen: what needs you, what works, what has ended
+    View(View),
     /// Shows a job in this terminal and types into it; Ctrl-] and then d lets go of it
     Attach(Attach),
     /// Lists, shows and deletes sessions
@@ -58,6 +61,11 @@ pub(crate) enum Command {
     Providers(Json),
     /// Lists the models that can be asked
     Models(Models),
+    /// Says from inside a job how it is
+    Report(inside::Report),
+    /// Lets agents report how they are
+    #[command(subcommand)]
+    Hooks(inside::Hooks),
     /// Gathers what a bug report needs
     #[command(subcommand)]
     Debug(Debug),
@@ -193,56 +201,6 @@ impl From<ModeArg> for Mode {
             ModeArg::Ask => Self::Ask,
             ModeArg::AcceptEdits => Self::AcceptEdits,
             ModeArg::Auto => Self::Auto,
-        }
-    }
-}
-
-/// `stead attach`
-#[derive(Debug, ClapArgs)]
-#[command(after_help = ATTACH_KEYS)]
-pub(crate) struct Attach {
-    /// Its id
-    #[arg(value_hint = ValueHint::Other)]
-    pub(crate) job: String,
-    /// Only look: nothing is typed, and the job keeps its size
-    #[arg(long, conflicts_with = "steal")]
-    pub(crate) read_only: bool,
-    /// Send the terminal away that types now, instead of leaving it to look
-    #[arg(long)]
-    pub(crate) steal: bool,
-    /// What to do with lines that have scrolled away
-    #[arg(long, value_enum, default_value_t = ScrollbackArg::Append)]
-    pub(crate) scrollback: ScrollbackArg,
-    /// The keys that let go of the job, as \"ctrl-] d\" or \"ctrl-q\"; none leaves it to `--steal` and signals
-    #[arg(long, value_name = "KEYS", value_hint = ValueHint::Other)]
-    pub(crate) detach_keys: Option<String>,
-}
-
-/// What `stead attach --help` shows at its end.
-const ATTACH_KEYS: &str = "Keys:
-  Ctrl-] d         let go; the job goes on
-  Ctrl-] Ctrl-]    type Ctrl-] itself
-  Ctrl-Z           let go, where the job is a known agent
-
---detach-keys KEYS, or STEAD_DETACH_KEYS, replaces all of them.";
-
-/// What to do with lines that have scrolled away.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum ScrollbackArg {
-    /// Write the job's below the terminal's own
-    Append,
-    /// Write the job's in place of the terminal's own
-    Replace,
-    /// Leave the job's out
-    None,
-}
-
-impl From<ScrollbackArg> for Scrollback {
-    fn from(scrollback: ScrollbackArg) -> Self {
-        match scrollback {
-            ScrollbackArg::Append => Self::Append,
-            ScrollbackArg::Replace => Self::Replace,
-            ScrollbackArg::None => Self::None,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use daemon::{
     host::{Daemon, Parts, Tenant},
     hub::Hub,
-    jobs::{Jobs, Parts as JobParts},
+    jobs::{Jobs, Parts as JobParts, Trees},
     paths::Paths,
     secrets,
     workspaces::{Openings, Registered, Workspaces},
@@ -35,7 +35,7 @@ use workspace::{
 };
 use workspace_local::{LocalWorkspace, Options as LocalOptions};
 
-use crate::{config, env, hosts::Hosts, models::ConfiguredModels};
+use crate::{config, env, hosts::Hosts, models::ConfiguredModels, notify};
 
 /// A daemon, ready to be served.
 pub(crate) struct Composed {
@@ -98,12 +98,18 @@ pub(crate) async fn compose(
         store: store.clone(),
         hub: hub.clone(),
         launcher: Arc::new(Hosts::new(&env::all())),
+        trees: Trees::new(&env::data(paths), &env::all()),
     });
-    let paths = paths.clone();
+    let (paths, kin) = (paths.clone(), Arc::clone(&jobs));
     let parts = Parts { paths, clock, store, hub, secrets, workspaces, jobs, notices };
     let id = vocab::ids::ArtifactId::generate().to_string();
     let tenant: Arc<dyn Tenant> = Arc::clone(&sessions) as Arc<dyn Tenant>;
     let daemon = Arc::new(Daemon::new(id, parts, vec![tenant]));
+    let heard = daemon.hub.subscribe_after(None).await?;
+    tokio::spawn(notify::follow(Arc::clone(&daemon), env::all(), heard));
+    // Beside the opening of the doors: what ended while there was no daemon is seen without being asked for.
+    let jobs = Arc::clone(&daemon.jobs);
+    tokio::spawn(async move { jobs.adopt().await });
     let (about, stop) = (About::default(), CancellationToken::new());
     let services = Services {
         daemon: Arc::clone(&daemon),
@@ -111,7 +117,7 @@ pub(crate) async fn compose(
         about: about.clone(),
         stop: stop.clone(),
     };
-    let perimeter = Perimeter::new(credential, pages(&config)?);
+    let perimeter = Perimeter::new(credential, pages(&config)?).with_jobs(kin);
     let front = Arc::new(Front::new(perimeter, gateway::routes::handler(services)));
     Ok(Composed { daemon, sessions, front, about, stop })
 }

@@ -6,7 +6,7 @@ use std::{cmp::Reverse, collections::BTreeMap, path::PathBuf};
 use daemon::{paths::Paths, workspaces::Registered};
 use serde::Deserialize;
 use stdx::state_file;
-use vocab::{limits::STATE_FILE_BYTES_MAX, outcome::Failure};
+use vocab::{job::JobState, limits::STATE_FILE_BYTES_MAX, outcome::Failure};
 
 use crate::role::debug;
 
@@ -28,6 +28,9 @@ pub(crate) struct Config {
     /// The daemon's own settings.
     #[serde(default)]
     pub(crate) daemon: DaemonEntry,
+    /// How a person is told that something needs them.
+    #[serde(default)]
+    pub(crate) notify: NotifyEntry,
 }
 
 /// `[providers.NAME]`
@@ -96,6 +99,45 @@ pub(crate) struct DaemonEntry {
     /// Origins of browser pages that may call, exactly as browsers send them.
     #[serde(default)]
     pub(crate) origins: Vec<String>,
+}
+
+/// `[notify]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NotifyEntry {
+    /// A program with its arguments; what happened stands in its environment as `STEAD_NOTIFY_…`.
+    #[serde(default)]
+    pub(crate) command: Vec<String>,
+    /// Whether the desktop tells it as well, through `notify-send`.
+    #[serde(default)]
+    pub(crate) desktop: bool,
+    /// What is told; all of it when absent.
+    pub(crate) on: Option<Vec<NotifyOn>>,
+}
+
+/// What a person may want to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NotifyOn {
+    /// Something waits for somebody.
+    Blocked,
+    /// A turn or a program has ended well.
+    Done,
+    /// It has ended otherwise.
+    Failed,
+}
+
+impl NotifyEntry {
+    /// Tells whether somebody wants to hear of a state.
+    pub(crate) fn wants(&self, state: JobState) -> bool {
+        let wanted = match state {
+            JobState::Blocked => NotifyOn::Blocked,
+            JobState::Done => NotifyOn::Done,
+            JobState::Failed => NotifyOn::Failed,
+            JobState::Working | JobState::Stopped => return false,
+        };
+        self.on.as_ref().is_none_or(|on| on.contains(&wanted))
+    }
 }
 
 const NO_PROFILES: &str = "profiles do not exist yet, and no shell is sandboxed: remove the table, and choose --mode per run";

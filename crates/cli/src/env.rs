@@ -17,6 +17,11 @@ pub(crate) fn get(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// Returns the socket and the token of the job that this process runs in, if it does.
+pub(crate) fn job() -> Option<(PathBuf, String)> {
+    Some((get("STEAD_JOB_SOCK")?.into(), get("STEAD_JOB_TOKEN")?))
+}
+
 /// Returns all variables, for the tools' environment to be built from.
 pub(crate) fn all() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
@@ -99,6 +104,17 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
     let socket_name =
         if is_shared { Paths::shared_socket_name(&state) } else { SOCKET_NAME.to_owned() };
     Ok(Paths { home: state, runtime: absolute(runtime), socket_name, config: absolute(config) })
+}
+
+/// Returns the directory of a person's data that is Stead's: not its state, which no tool may reach.
+/// Without a home it falls into the state, where no worktree is made.
+pub(crate) fn data(paths: &Paths) -> PathBuf {
+    let whole = |name: &str| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let below_home = || whole("HOME").map(|home| home.join(".local/share"));
+    match whole("XDG_DATA_HOME").or_else(below_home) {
+        Some(dir) => dir.join("stead"),
+        None => paths.home.join("data"),
+    }
 }
 
 /// Refuses a relative path: every command and the daemon would look for it somewhere else.

@@ -96,16 +96,13 @@ fn start(
     place: &Place,
     id: &JobId,
 ) -> Result<Child, Failure> {
-    match place.command(id) {
-        Ok(command) => match begin(environment, &command, id) {
-            Err(failure) if failure.code == NOT_PLACED => {
-                // The manager may be gone by now, or may refuse; a job is worth more than its place.
-                tracing::warn!(job = %id, why = failure.message, "a host has no place of its own");
-                begin(environment, &Place::Session.command(id)?, id)
-            }
-            begun => begun,
-        },
-        Err(failure) => Err(failure),
+    match begin(environment, &place.command(id), id) {
+        Err(failure) if failure.code == NOT_PLACED => {
+            // The manager may be gone by now, or may refuse; a job is worth more than its place.
+            tracing::warn!(job = %id, why = failure.message, "a host has no place of its own");
+            begin(environment, &Place::Session.command(id), id)
+        }
+        begun => begun,
     }
 }
 

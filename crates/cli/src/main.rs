@@ -12,6 +12,7 @@ mod exit;
 mod hosts;
 mod log;
 mod models;
+mod notify;
 mod print;
 mod role;
 
@@ -29,6 +30,10 @@ fn main() -> ExitCode {
         // There are as many hosts as jobs, and each stays as small as it starts.
         Some((first, rest)) if first == role::host::WORD => return role::host::run(rest),
         Some((first, [])) if first == role::guard::WORD => return role::guard::run(),
+        // An agent waits for its hooks, and takes a refusal of their words for one of its own act.
+        Some((first, [second, rest @ ..])) if [first, second] == role::report::HOOK_WORDS => {
+            return role::report::from_hook(rest);
+        }
         _ => {}
     }
     let args = match args::Args::try_parse() {

@@ -5,7 +5,6 @@
 
 pub(crate) mod clean;
 pub(crate) mod markdown;
-pub(crate) mod sse;
 pub(crate) mod table;
 pub(crate) mod width;
 pub(crate) mod words;

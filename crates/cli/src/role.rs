@@ -6,13 +6,16 @@ pub(crate) mod daemon;
 pub(crate) mod debug;
 mod demo;
 pub(crate) mod guard;
+mod hooks;
 pub(crate) mod host;
 mod jobs;
 mod logs;
 mod models;
+pub(crate) mod report;
 mod run;
 mod secrets;
 mod sessions;
+pub(crate) mod view;
 
 use std::process::ExitCode;
 
@@ -24,6 +27,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Demo(demo) => demo::run(&demo),
         Command::Run(run) => run::run(run),
         Command::Jobs(command) => jobs::run(command),
+        Command::View(view) => view::run(&view),
         Command::Sessions(command) => sessions::run(command),
         Command::Attach(attach) => attach::run(&attach),
         Command::Logs(logs) => logs::run(&logs),
@@ -31,6 +35,8 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Secrets(command) => secrets::run(command),
         Command::Providers(json) => models::providers(json),
         Command::Models(models) => models::run(&models),
+        Command::Report(report) => report::run(report),
+        Command::Hooks(command) => hooks::run(command),
         Command::Debug(command) => debug::run(command),
         Command::Completions { shell } => completions::shell(shell),
         Command::Man { dir } => completions::man(&dir),

@@ -10,9 +10,11 @@ mod adopt;
 mod begin;
 mod book;
 mod ending;
+mod kin;
 mod link;
 mod name;
 mod orders;
+mod tree;
 mod watch;
 
 use std::{
@@ -27,11 +29,15 @@ use futures_util::future::BoxFuture;
 use pty::job::{JobFiles, JobNote};
 use stdx::{clock::Clock, proc_id::ProcId};
 use store::{Batch, Store};
-use tokio::sync::OnceCell;
+use tokio::sync::{Mutex as Lane, OnceCell};
 use vocab::{fact::JobFact, ids::JobId, outcome::Failure};
 
 pub use begin::Dispatch;
+pub use kin::{Mark, Whose};
 pub use name::Found;
+pub use orders::{Claim, Report};
+pub use tree::{Removal, TreeWish};
+pub use worktree::{Saved, Trees};
 
 use self::book::Book;
 use crate::{
@@ -69,6 +75,8 @@ pub struct Parts {
     pub hub: Hub,
     /// Who makes processes.
     pub launcher: Arc<dyn Launcher>,
+    /// Where jobs have worktrees of their own.
+    pub trees: Trees,
 }
 
 impl std::fmt::Debug for Parts {
@@ -81,6 +89,8 @@ impl std::fmt::Debug for Parts {
 pub struct Jobs {
     parts: Parts,
     book: Mutex<Book>,
+    /// Whoever looks for a free name or branch waits for its turn here, until the book has the one before.
+    planting: Lane<()>,
     /// Filled once the jobs of earlier daemons were looked at.
     adopted: OnceCell<()>,
     is_closed: AtomicBool,
@@ -96,8 +106,8 @@ impl Jobs {
     /// Builds them over their files; nothing is read yet.
     #[must_use]
     pub fn new(parts: Parts) -> Arc<Self> {
-        let (book, adopted) = (Mutex::default(), OnceCell::new());
-        Arc::new(Self { parts, book, adopted, is_closed: AtomicBool::new(false) })
+        let (book, planting, adopted) = (Mutex::default(), Lane::default(), OnceCell::new());
+        Arc::new(Self { parts, book, planting, adopted, is_closed: AtomicBool::new(false) })
     }
 
     /// Returns the rows that are wanted, oldest first.

@@ -34,6 +34,11 @@ impl Pieces {
     pub fn new(source: impl Stream<Item = Result<Bytes, Cut>> + Send + 'static) -> Self {
         Self(source.boxed())
     }
+
+    /// Returns the next piece.
+    pub(crate) async fn next(&mut self) -> Option<Result<Bytes, Cut>> {
+        self.0.next().await
+    }
 }
 
 impl fmt::Debug for Pieces {

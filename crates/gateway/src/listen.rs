@@ -29,6 +29,7 @@ use crate::{
 };
 
 pub mod connection;
+mod control;
 pub(crate) mod stream;
 pub(crate) mod watched;
 

@@ -1,12 +1,13 @@
 //! From a request to its row, and from the row to its handler: the only way in.
 //!
 //! A request passes the perimeter, finds its row in `api::routes::TABLE`, proves what the row needs,
-//! and only then is its body read. What a handler does is in `routes`.
+//! and only then is its body read. What is said without HTTP takes the same way to the same handlers. What
+//! a handler does is in `routes`, and how lines are read in `listen::control`.
 
-use std::{ops::Deref, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use api::routes::{Endpoint, Method, Needs, Route, TABLE};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use daemon::caller::Caller;
 use futures_util::{FutureExt, future::BoxFuture};
 use http_body_util::BodyExt;
@@ -16,20 +17,21 @@ use hyper::{
     header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
-use vocab::limits;
+use vocab::{limits, outcome::Failure};
 
 use crate::{
     body::{Body, Pieces},
     decode,
-    perimeter::{Peer, Perimeter, too_large},
+    perimeter::{Guest, Peer, Perimeter, too_large},
     refuse::{self, Refused},
     sse::Events,
 };
 
-/// The budget of bodies counts in this unit, so that a small body is one permit.
-const BODY_UNIT_BYTES: usize = 1024;
+mod payload;
+
+pub use payload::Payload;
+pub(crate) use payload::{Bodies, Gathering};
 
 /// A request that passed the perimeter and found its row.
 #[derive(Debug)]
@@ -48,20 +50,17 @@ pub struct Ask {
     pub closing: CancellationToken,
 }
 
-/// A body in memory, with its share of what all bodies may hold: the share is given back when the
-/// body is dropped, not before.
+/// What is said to a row, in whatever encoding it came.
 #[derive(Debug, Default)]
-pub struct Payload {
-    bytes: Bytes,
-    _share: Option<OwnedSemaphorePermit>,
-}
-
-impl Deref for Payload {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.bytes
-    }
+pub(crate) struct Words {
+    /// The value of the path's one parameter.
+    pub(crate) parameter: String,
+    /// The query.
+    pub(crate) query: String,
+    /// The headers.
+    pub(crate) headers: HeaderMap,
+    /// The body.
+    pub(crate) body: Payload,
 }
 
 impl Ask {
@@ -137,7 +136,7 @@ pub type Handler =
 pub struct Front {
     perimeter: Perimeter,
     handler: Handler,
-    bodies: Arc<Semaphore>,
+    bodies: Bodies,
     body_read: Duration,
 }
 
@@ -154,7 +153,7 @@ impl Front {
         Self {
             perimeter,
             handler,
-            bodies: Arc::new(Semaphore::new(limits::REQUEST_BODIES_BYTES_MAX / BODY_UNIT_BYTES)),
+            bodies: Bodies::new(limits::REQUEST_BODIES_BYTES_MAX),
             body_read: Duration::from_millis(limits::BODY_READ_MS_MAX),
         }
     }
@@ -169,8 +168,46 @@ impl Front {
     /// Bounds the bytes of all bodies in memory, in place of the usual limit.
     #[must_use]
     pub fn with_bodies(mut self, bytes: usize) -> Self {
-        self.bodies = Arc::new(Semaphore::new(bytes / BODY_UNIT_BYTES));
+        self.bodies = Bodies::new(bytes);
         self
+    }
+
+    /// Looks at the process that opened a connection.
+    pub(crate) async fn look(&self, guest: Guest) -> Peer {
+        self.perimeter.look(guest).await
+    }
+
+    /// Lets a process on the socket speak without HTTP; nobody else.
+    pub(crate) fn admit_process(&self, peer: &Peer) -> Option<Caller> {
+        self.perimeter.admit_process(peer)
+    }
+
+    /// Returns the budget of bodies.
+    pub(crate) fn bodies(&self) -> &Bodies {
+        &self.bodies
+    }
+
+    /// Returns how long a body may take to arrive.
+    pub(crate) fn body_read(&self) -> Duration {
+        self.body_read
+    }
+
+    /// Answers what was said to a row without HTTP. `words` are read once the caller may be heard. It
+    /// always has an answer, also when a handler panics.
+    pub(crate) async fn answer_words(
+        &self,
+        (caller, closing): (&Caller, &CancellationToken),
+        route: &Route,
+        words: impl FnOnce() -> Result<Words, Refused>,
+    ) -> Result<Reply, Refused> {
+        let answering = async {
+            prove(route, caller)?;
+            let Words { parameter, query, headers, body } = words()?;
+            let (caller, closing) = (caller.clone(), closing.clone());
+            let ask = Ask { caller, parameter, query, headers, body, closing };
+            (self.handler)(route.endpoint, ask).await
+        };
+        AssertUnwindSafe(answering).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
     }
 
     /// Answers one request. It always has an answer, also when a handler panics.
@@ -185,11 +222,7 @@ impl Front {
         let mut response = match answered {
             Ok(Ok(response)) => response,
             Ok(Err(refused)) => refused.into_response(),
-            Err(_) => {
-                // The panic hook has told what and where.
-                tracing::error!("a handler panicked");
-                Refused::internal().into_response()
-            }
+            Err(_) => panicked().into_response(),
         };
         self.perimeter.share(&headers, &mut response);
         response
@@ -207,12 +240,7 @@ impl Front {
         }
         let caller = self.perimeter.admit(&head, peer)?;
         let (route, parameter) = find(&head.method, head.uri.path())?;
-        match route.needs {
-            Needs::Caller => {}
-            Needs::Hand => caller.hand()?,
-            Needs::Program => caller.program()?,
-            Needs::Person => caller.person()?,
-        }
+        prove(route, &caller)?;
         let body = match route.method {
             Method::Post => self.read(&head.headers, body).await?,
             Method::Get | Method::Delete => Payload::default(),
@@ -242,30 +270,33 @@ impl Front {
     }
 
     async fn collect(&self, mut body: Incoming) -> Result<Payload, Refused> {
-        let (mut share, mut taken) = (None::<OwnedSemaphorePermit>, 0);
-        let mut whole = BytesMut::new();
+        let mut gathering = self.bodies.begin();
         while let Some(frame) = body.frame().await {
             let cut = |_| Refused::new("malformed_body", "the body broke off");
             let Ok(data) = frame.map_err(cut)?.into_data() else { continue };
-            if whole.len() + data.len() > limits::REQUEST_BODY_BYTES_MAX {
+            if gathering.len() + data.len() > limits::REQUEST_BODY_BYTES_MAX {
                 return Err(too_large());
             }
-            let units = (whole.len() + data.len()).div_ceil(BODY_UNIT_BYTES) - taken;
-            taken += units;
-            let all_taken = |_full| {
-                Refused::new("too_many_bodies", "other requests hold all memory for bodies")
-                    .with_hint("try again in a moment")
-            };
-            let units = u32::try_from(units).unwrap_or(u32::MAX);
-            let more = Arc::clone(&self.bodies).try_acquire_many_owned(units).map_err(all_taken)?;
-            match &mut share {
-                Some(share) => share.merge(more),
-                None => share = Some(more),
-            }
-            whole.extend_from_slice(&data);
+            gathering.push(&data)?;
         }
-        Ok(Payload { bytes: whole.freeze(), _share: share })
+        Ok(gathering.take())
     }
+}
+
+/// Checks what a row needs of its caller.
+fn prove(route: &Route, caller: &Caller) -> Result<(), Failure> {
+    match route.needs {
+        Needs::Caller => Ok(()),
+        Needs::Hand => caller.hand(),
+        Needs::Program => caller.program(),
+        Needs::Person => caller.person(),
+    }
+}
+
+fn panicked() -> Refused {
+    // The panic hook has told what and where.
+    tracing::error!("a handler panicked");
+    Refused::internal()
 }
 
 fn is_json(kind: &str) -> bool {

@@ -5,14 +5,19 @@
 //! decided here, but by what the row of the route needs and by the use cases that take the `Caller`.
 //!
 //! Limits of what it can tell. On the Unix socket the kernel names the peer's process, so a process
-//! that a run started is known as an agent. On loopback TCP nothing names it: whoever presents the
+//! that a run or an agent's job started is known as an agent. On loopback TCP nothing names it: whoever presents the
 //! credential without an origin counts as a person. A shell without a sandbox can read the
 //! credential's file, and it can scrub its environment and leave its parents; so the kind of a caller
 //! guards against mistakes of an agent, not against malice. A sandboxed run reaches neither the
 //! credential nor the socket.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
-use daemon::caller::{Caller, CallerKind, Carrier};
+use daemon::{
+    caller::{Caller, CallerKind, Carrier},
+    jobs::Jobs,
+};
 use hyper::{
     HeaderMap, Method, Response, StatusCode,
     header::{
@@ -47,6 +52,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub struct Perimeter {
     credential: Hidden,
     pages: Vec<AllowedPage>,
+    jobs: Option<Arc<Jobs>>,
 }
 
 /// A digest of the credential, so that the comparison's time tells neither bytes nor length.
@@ -62,7 +68,29 @@ impl Perimeter {
     /// Builds the perimeter of one daemon: its credential, and the pages that may call it.
     #[must_use]
     pub fn new(credential: &Secret, pages: Vec<AllowedPage>) -> Self {
-        Self { credential: Hidden(digest(credential.expose().as_bytes())), pages }
+        Self { credential: Hidden(digest(credential.expose().as_bytes())), pages, jobs: None }
+    }
+
+    /// Lets jobs tell whose their processes are. Without, whatever this daemon has started is an agent.
+    #[must_use]
+    pub fn with_jobs(mut self, jobs: Arc<Jobs>) -> Self {
+        self.jobs = Some(jobs);
+        self
+    }
+
+    /// Looks at the process that opened a connection, before anything of it is read: a pid may be given
+    /// away later.
+    pub async fn look(&self, guest: Guest) -> Peer {
+        guest.look(self.jobs.as_ref()).await
+    }
+
+    /// Lets a process on the socket pass that speaks without headers; none when it is not on the socket.
+    #[must_use]
+    pub fn admit_process(&self, peer: &Peer) -> Option<Caller> {
+        match peer {
+            Peer::Socket(kind) => Some(Caller::passed(kind.clone(), Carrier::Socket)),
+            Peer::Tcp => None,
+        }
     }
 
     /// Lets a request pass, or says why not.

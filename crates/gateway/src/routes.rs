@@ -100,6 +100,8 @@ async fn answer(services: &Services, endpoint: Endpoint, ask: Ask) -> Result<Rep
         Endpoint::JobDetach => jobs::detach(services, &ask).await,
         Endpoint::JobRename => jobs::rename(services, &ask).await,
         Endpoint::JobPin => jobs::pin(services, &ask).await,
+        Endpoint::JobReport => jobs::report(services, &ask).await,
+        Endpoint::JobExplain => jobs::explain(services, &ask).await,
         Endpoint::JobScreen => jobs::screen(services, &ask).await,
         Endpoint::Events => events::follow(services, &ask).await,
         Endpoint::SecretHas => secrets::has(services, &ask),

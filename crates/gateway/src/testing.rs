@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use stdx::secret::Secret;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
     net::{TcpStream, UnixStream},
 };
 
@@ -79,6 +79,50 @@ impl House {
     }
 }
 
+/// A client of the control protocol.
+pub(crate) struct Lines {
+    stream: BufReader<UnixStream>,
+}
+
+impl Lines {
+    pub(crate) async fn of(socket: &Path) -> Self {
+        Self { stream: BufReader::new(UnixStream::connect(socket).await.unwrap()) }
+    }
+
+    /// Sends bytes as they are.
+    pub(crate) async fn send(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).await.unwrap();
+    }
+
+    /// Sends a request.
+    pub(crate) async fn say(&mut self, id: impl Into<Value>, op: &str, args: Value) {
+        let line = json!({"id": id.into(), "op": op, "args": args});
+        self.send(format!("{line}\n").as_bytes()).await;
+    }
+
+    /// Returns the next line; none at the end.
+    pub(crate) async fn hear(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        self.stream.read_line(&mut line).await.unwrap_or(0);
+        (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap())
+    }
+
+    /// Sends a request and returns the next line.
+    pub(crate) async fn ask(&mut self, op: &str, args: Value) -> Value {
+        self.say(op, op, args).await;
+        self.hear().await.unwrap()
+    }
+
+    /// Sends no more.
+    pub(crate) async fn hush(&mut self) {
+        self.stream.shutdown().await.unwrap();
+    }
+
+    pub(crate) fn into_stream(self) -> UnixStream {
+        self.stream.into_inner()
+    }
+}
+
 /// Says what reached a handler. One row answers with a stream, one panics.
 pub(crate) fn echo() -> Handler {
     Arc::new(|endpoint, ask| {
@@ -106,7 +150,7 @@ fn told(endpoint: Endpoint, ask: &Ask) -> Result<Reply, Refused> {
 }
 
 fn silent() -> Events {
-    let hello = Bytes::from_static(b"data: hello\n\n");
+    let hello = Bytes::from_static(b"data: {\"hello\":1}\n\n");
     Events::new(stream::iter([Ok(hello)]).chain(stream::once(pending())))
 }
 

@@ -76,8 +76,12 @@ pub(crate) struct Line {
 impl Line {
     /// Connects and says what for.
     pub(crate) fn connect(socket: &Path, role: Role) -> Result<Self, AskError> {
+        Self::within(socket, role, Duration::from_millis(HOST_ANSWER_MS_MAX))
+    }
+
+    fn within(socket: &Path, role: Role, patience: Duration) -> Result<Self, AskError> {
         let stream = UnixStream::connect(socket).map_err(AskError::Gone)?;
-        let patience = Some(Duration::from_millis(HOST_ANSWER_MS_MAX));
+        let patience = Some(patience);
         stream.set_read_timeout(patience).map_err(AskError::Silent)?;
         stream.set_write_timeout(patience).map_err(AskError::Silent)?;
         let mut line = Self { stream, decoder: Decoder::default() };
@@ -120,7 +124,19 @@ impl Line {
 /// # Errors
 /// When there is no host or it does not answer. What it refuses is an answer.
 pub fn ask(socket: &Path, operation: &Control) -> Result<Reply, AskError> {
-    let mut line = Line::connect(socket, Role::Control)?;
+    ask_within(socket, operation, Duration::from_millis(HOST_ANSWER_MS_MAX))
+}
+
+/// Asks as [`ask`] does, and waits so long for each piece of the answer.
+///
+/// # Errors
+/// When there is no host or it does not answer in time. What it refuses is an answer.
+pub fn ask_within(
+    socket: &Path,
+    operation: &Control,
+    patience: Duration,
+) -> Result<Reply, AskError> {
+    let mut line = Line::within(socket, Role::Control, patience)?;
     line.say(Kind::Control, operation)?;
     loop {
         while let Some(frame) = line.take()? {

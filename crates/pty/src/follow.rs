@@ -24,7 +24,6 @@ use crate::{
     frame::{Frame, Kind},
     hello::{self, Control, Reply, Role},
     job::ExitRecord,
-    replay::KEEP_TITLE,
 };
 
 mod plain;
@@ -97,7 +96,7 @@ pub fn run(socket: &Path, out: BorrowedFd<'_>) -> Result<Ended, FollowError> {
     let mirror = is_seen.then(|| Mirror::new(Size::clamped(80, 24)));
     let mut tail = Tail { out, mirror, plain: Plain::default(), is_begun: false, exit: None };
     if is_seen {
-        tail.write(KEEP_TITLE)?;
+        tail.write(screen::KEEP_TITLE)?;
     }
     let ended = tail.serve(&mut line, &signals);
     if let Some(mirror) = &tail.mirror {

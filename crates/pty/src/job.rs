@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use stdx::state_file;
 use vocab::{
     ids::JobId,
+    job::Worktree,
     limits::{JOB_FILE_BYTES_MAX, SOCKET_PATH_BYTES_MAX},
     outcome::{Effect, Failure},
 };
@@ -47,11 +48,17 @@ pub struct JobRecord {
     /// The session file that the program writes, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_file: Option<PathBuf>,
+    /// The worktree that was made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
     /// What has asked for it: `bg`, `dispatch`, `respawn`.
     pub origin: String,
     /// Tells whether an agent has asked for it, or it is one. Its programs are no person's then.
     #[serde(default)]
     pub agent: bool,
+    /// What else was said when it was asked for.
+    #[serde(flatten)]
+    pub asked: Asked,
     /// When it was asked for.
     pub created_at: i64,
     /// The daemon's socket, for what the program reports.
@@ -67,6 +74,21 @@ pub struct JobRecord {
 /// What a record that does not say means.
 fn is_recorded() -> bool {
     true
+}
+
+/// What is noted of a wish, and changes nothing about how the program is started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Asked {
+    /// Tells whether an agent has asked: agents may touch such a job, and no other.
+    #[serde(default)]
+    pub by_agent: bool,
+    /// The model that the program was told to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How much it was told to think.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<String>,
 }
 
 impl std::fmt::Debug for JobRecord {

@@ -18,9 +18,6 @@ use vocab::outcome::{Effect, Failure};
 
 use crate::record::{Event, Player, Reader, RecordingError, What};
 
-/// Lays the terminal's title aside; the resets take it back.
-pub(crate) const KEEP_TITLE: &[u8] = b"\x1b[22;2t";
-
 /// How it is played.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
@@ -98,7 +95,7 @@ pub fn run(
     let due = clock.monotonic();
     let keys = raw.is_some().then_some(keys);
     let mut show = Show { keys, out, signals, clock, due, player: Player::default() };
-    let mut ended = if is_seen { show.write(KEEP_TITLE)? } else { None };
+    let mut ended = if is_seen { show.write(screen::KEEP_TITLE)? } else { None };
     if ended.is_none() {
         ended = show.play(reader, options)?;
     }

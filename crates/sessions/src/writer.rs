@@ -52,7 +52,11 @@ impl Sessions {
                 let why = format!("another program writes {session}: {refused}");
                 Failure::not_started("locked", why).with_hint("end it first")
             }
-            Refused::Io { .. } => Failure::not_started("state_io", refused.to_string()),
+            Refused::Io { ref source, .. } => {
+                let is_full = source.kind() == io::ErrorKind::StorageFull;
+                let code = if is_full { "disk_full" } else { "state_io" };
+                Failure::not_started(code, refused.to_string())
+            }
         })
     }
 }

@@ -1,10 +1,12 @@
 //! What the standard library lacks and every room needs: a clock that tests can hold, secrets that
-//! cannot be printed, the identity of a process, private files published atomically, kernel locks.
+//! cannot be printed, the identity of a process, private files published atomically, kernel locks,
+//! a heap that shrinks.
 //!
 //! Nothing of the domain lives here: no session, no tool, no wire.
 
 pub mod clock;
 pub mod lock;
+pub mod memory;
 pub mod proc_id;
 pub mod secret;
 pub mod state_file;

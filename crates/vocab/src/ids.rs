@@ -12,6 +12,9 @@ pub const RUN_MARKER: &str = "STEAD_RUN";
 /// person's, so it is another one than the run's.
 pub const JOB_MARKER: &str = "STEAD_JOB_ID";
 
+/// The variable with which a process proves that it has its environment from its job.
+pub const JOB_TOKEN: &str = "STEAD_JOB_TOKEN";
+
 /// Why a text is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a {kind} id: expected {prefix} and 32 hexadecimal digits")]

@@ -1,8 +1,9 @@
-//! How a job is, in one word that every list, frame and fact uses.
+//! How a job is, in one word that every list, frame and fact uses, and where it works when that is a
+//! worktree of its own.
 //!
-//! Not here: how that is found out.
+//! Not here: how that is found out, and how such a place is made.
 
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -41,4 +42,20 @@ impl fmt::Display for JobState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// A git worktree in which a job works, on a branch of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Worktree {
+    /// Its directory.
+    pub path: PathBuf,
+    /// Its branch, without `refs/heads/`.
+    pub branch: String,
+    /// The commit that it began from.
+    pub base: String,
+    /// Where people find the repository.
+    pub repository: PathBuf,
+    /// Where the repository keeps its objects and references.
+    pub git_dir: PathBuf,
 }

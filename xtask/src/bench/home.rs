@@ -148,13 +148,19 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        // Gone already is as good.
+impl Daemon {
+    /// Kills it and waits for its end. Gone already is as good.
+    pub(crate) fn kill(&self) {
         pidfd_send_signal(&self.handle, Signal::KILL).ok();
         let mut fds = [rustix::event::PollFd::new(&self.handle, rustix::event::PollFlags::IN)];
         let limit = rustix::event::Timespec { tv_sec: 5, tv_nsec: 0 };
         rustix::event::poll(&mut fds, Some(&limit)).ok();
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.kill();
     }
 }
 

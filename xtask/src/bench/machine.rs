@@ -12,6 +12,7 @@ use std::{
     os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
     path::Path,
     process::{Command, Stdio},
+    time::Duration,
 };
 
 use anyhow::{Context as _, bail};
@@ -131,6 +132,50 @@ fn mapping_name(line: &str) -> String {
 /// Returns a field of `/proc/<pid>/status`, in bytes where it counts kB.
 pub(crate) fn status(pid: u32, field: &str) -> anyhow::Result<u64> {
     status_field(format!("/proc/{pid}/status").as_ref(), field)
+}
+
+/// Returns the processor time that a process has taken so far.
+pub(crate) fn cpu_seconds(pid: u32) -> anyhow::Result<f64> {
+    let text = read(format!("/proc/{pid}/stat").as_ref())?;
+    // Behind the name, which may hold anything, `utime` and `stime` are the twelfth and the next.
+    let (_, fields) = text.rsplit_once(')').context("no stat")?;
+    let ticks = |at| fields.split_ascii_whitespace().nth(at).and_then(|field| field.parse().ok());
+    let (user, system): (f64, f64) = ticks(11).zip(ticks(12)).context("no times")?;
+    // The kernel tells them in hundredths, whatever it counts in.
+    Ok((user + system) / 100.0)
+}
+
+/// Returns how often each thread of a process was taken off a processor so far, for whatever reason.
+pub(crate) fn switches(pid: u32) -> anyhow::Result<BTreeMap<u32, u64>> {
+    let mut all = BTreeMap::new();
+    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let task = task?;
+        let thread = task.file_name().to_str().and_then(|name| name.parse().ok());
+        let count = |field| status_field(&task.path().join("status"), field).unwrap_or(0);
+        let sum = count("voluntary_ctxt_switches") + count("nonvoluntary_ctxt_switches");
+        all.insert(thread.context("a thread without a number")?, sum);
+    }
+    Ok(all)
+}
+
+/// Returns how many bytes the files of a directory hold.
+pub(crate) fn disk_bytes(dir: &Path) -> anyhow::Result<u64> {
+    let mut sum = 0;
+    for entry in fs::read_dir(dir).with_context(|| dir.display().to_string())? {
+        sum += entry?.metadata()?.len();
+    }
+    Ok(sum)
+}
+
+/// Waits for a file that a program makes when it is there; it tells nobody.
+pub(crate) fn wait_for_path(path: &Path, limit: Duration) -> anyhow::Result<()> {
+    for _ in 0..limit.as_millis() {
+        if path.exists() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    bail!("{} did not come", path.display())
 }
 
 /// Returns how often the threads of a process have gone to sleep so far, which is how often they woke.

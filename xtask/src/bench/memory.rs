@@ -113,6 +113,6 @@ fn mappings(measure: &mut Measure, daemon: &Daemon, when: &str) -> anyhow::Resul
 
 /// Turns bytes into MiB; no process here has so many that a float would round them.
 #[expect(clippy::cast_precision_loss, reason = "memory of one process is far below 2^52 bytes")]
-fn mib(bytes: u64) -> f64 {
+pub(super) fn mib(bytes: u64) -> f64 {
     bytes as f64 / MIB
 }

@@ -24,6 +24,7 @@ const WAYS: &[&str] = &[
     "crates/sandbox/src/plan.rs",
     "crates/vocab/src/path.rs",
     "crates/workspace-local/src/open.rs",
+    "crates/worktree/src/error.rs",
 ];
 const MAKERS: &[&str] = &["Failure::not_started(", "Failure::new(", "Refused::new("];
 const CONVERSION: &str = " for Failure {";

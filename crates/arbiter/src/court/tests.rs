@@ -314,33 +314,6 @@ fn progress_tells_the_end_of_a_turn() {
 }
 
 #[test]
-fn a_shell_tells_its_prompt_and_an_agents_marks_mean_nothing() {
-    for (command, state, source) in
-        [("bash", State::Done, Source::Signal), ("pi", State::Working, Source::Process)]
-    {
-        check(
-            command,
-            vec![
-                F(0, What::Marked(Mark::Prompt)),
-                Is(0, state, source),
-                F(1, What::Marked(Mark::Running)),
-                Is(
-                    1,
-                    State::Working,
-                    if command == "bash" { Source::Signal } else { Source::Process },
-                ),
-                F(2, What::Marked(Mark::Prompt)),
-                Is(2, state, source),
-            ],
-        );
-    }
-    check(
-        "vim",
-        vec![F(0, What::Titled("Action Required".into())), Is(0, State::Working, Source::Process)],
-    );
-}
-
-#[test]
 fn silence_is_told_and_is_never_an_end() {
     let mut arbiter = check(
         "make",
@@ -384,6 +357,12 @@ fn a_repaint_for_a_client_is_no_sign_of_life() {
             Is(quiet + ARBITER_DISTURBED_MS, State::Working, Source::Quiet),
             F(quiet + ARBITER_DISTURBED_MS + 1, What::Wrote),
             Is(quiet + ARBITER_DISTURBED_MS + 1, State::Working, Source::Process),
+            // What follows a key is an answer.
+            Is(quiet * 3, State::Working, Source::Quiet),
+            F(quiet * 3, What::Disturbed),
+            F(quiet * 3, What::Typed(Key::Other)),
+            F(quiet * 3, What::Wrote),
+            Is(quiet * 3, State::Working, Source::Process),
         ],
     );
     // What is painted again does not take back what was told since.

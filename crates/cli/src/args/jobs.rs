@@ -16,8 +16,9 @@ pub(crate) enum Jobs {
     Ls(Ls),
     /// Ends jobs with all they have started, or the live run of a session
     Stop(Which),
-    /// Removes jobs with their files; one that runs is ended first
-    Rm(Which),
+    /// Removes jobs with their files and worktrees; one that runs is ended first
+    #[command(after_help = RM_SAVES)]
+    Rm(Rm),
     /// Starts ended jobs again, with the same command, place and environment
     Respawn(Which),
     /// Lets the hosts of jobs go on as this build of the program, after it was replaced; programs do not notice
@@ -42,6 +43,14 @@ pub(crate) enum Jobs {
     },
     /// Waits until a job is done, or waits for somebody; 1 when it ends otherwise
     Wait(Wait),
+    /// Tells why a job is in the state it is in: what was heard, and how it was weighed
+    Explain {
+        /// Its id, its name, or a unique part of either
+        #[arg(value_hint = ValueHint::Other)]
+        job: String,
+        #[command(flatten)]
+        json: Json,
+    },
     /// Calls a job something else
     Rename {
         /// Its id, its name, or a unique part of either
@@ -72,6 +81,25 @@ pub(crate) struct Which {
     pub(crate) json: Json,
 }
 
+/// `stead rm`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Rm {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// Give the work in their worktrees up instead of saving it, after asking
+    #[arg(long)]
+    pub(crate) discard: bool,
+    /// Do not ask
+    #[arg(short, long, requires = "discard")]
+    pub(crate) yes: bool,
+}
+
+/// What `stead rm --help` shows at its end.
+const RM_SAVES: &str =
+    "Of a worktree, what is in no other branch is saved in its repository first, below
+refs/stead/saved/: commits, changes, and new files. It is said how to get it back. Not
+saved are files that git ignores and empty directories. What cannot be saved is not removed.";
+
 /// `stead bg`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Bg {
@@ -96,6 +124,10 @@ pub(crate) struct Bg {
     /// Do not keep what the program shows
     #[arg(long, requires = "command")]
     pub(crate) no_record: bool,
+    /// Work in a git worktree of its own, on a new branch; named after the job when no name is given
+    #[arg(long, value_name = "BRANCH", value_hint = ValueHint::Other, requires = "command",
+        num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) worktree: Option<String>,
     /// A workspace of the configuration, for a session
     #[arg(short, long, value_name = "NAME", value_hint = ValueHint::Other, conflicts_with_all = ["dir", "command"])]
     pub(crate) workspace: Option<String>,
@@ -114,6 +146,7 @@ const BG_EXAMPLES: &str = "Examples:
   stead bg -- claude \"fix the build\"        a program in a terminal that outlives yours
   stead bg --name web -C site -- npm run dev
   stead bg --env API_KEY -- ./agent         with a variable of here
+  stead bg --worktree -- codex \"add tests\"  in a git worktree of its own; stead rm saves its work
   stead bg \"why does the build fail?\"       a session's run; it ends with the daemon";
 
 /// `stead ls`
@@ -127,6 +160,17 @@ pub(crate) struct Ls {
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) json: Json,
+}
+
+/// `stead view`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct View {
+    /// Also those that ended more than two days ago
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    /// Only those that work in this directory, where new ones begin as well
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cwd: Option<PathBuf>,
 }
 
 /// `stead wait`

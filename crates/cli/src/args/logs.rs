@@ -20,10 +20,10 @@ pub(crate) struct Logs {
     #[arg(long, conflicts_with_all = ["export", "json"])]
     pub(crate) replay: bool,
     /// So many times faster
-    #[arg(long, value_name = "N", requires = "replay", value_parser = above_zero)]
+    #[arg(long, value_name = "N", requires = "replay", value_parser = above_zero, value_hint = ValueHint::Other)]
     pub(crate) speed: Option<f64>,
     /// Shorten silences to so many seconds
-    #[arg(long, value_name = "SECONDS", requires = "replay", value_parser = above_zero)]
+    #[arg(long, value_name = "SECONDS", requires = "replay", value_parser = above_zero, value_hint = ValueHint::Other)]
     pub(crate) idle_limit: Option<f64>,
     /// Write what was recorded as a file for others
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]

@@ -15,12 +15,15 @@ use rustix::{
     fs::{Access, AtFlags, Mode, access, mkdir, unlinkat},
     io::Errno,
 };
-use vocab::{ids::JobId, outcome::Failure};
+use vocab::ids::JobId;
 
 use crate::role::host::{CGROUP, DETACH, WORD};
 
 /// The beginning of the names of what is made for one host.
 const PREFIX: &str = "stead-job-";
+
+/// The mode of a group's directory.
+const GROUP_MODE: Mode = Mode::from_raw_mode(0o750);
 
 /// Where hosts live.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,25 +62,19 @@ impl Place {
     }
 
     /// Returns the command that starts a host there.
-    ///
-    /// # Errors
-    /// When a group for it cannot be made.
-    pub(super) fn command(&self, id: &JobId) -> Result<Vec<OsString>, Failure> {
+    pub(super) fn command(&self, id: &JobId) -> Vec<OsString> {
         let id = id.as_str();
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        let mut plain = words(&["/proc/self/exe", WORD, id, DETACH]);
         match self {
-            Self::Session => Ok(words(&["/proc/self/exe", WORD, id, DETACH])),
+            Self::Session => plain,
             Self::Beside(parent) => {
                 let dir = parent.join(format!("{PREFIX}{id}"));
-                match mkdir(&dir, Mode::RWXU | Mode::RGRP | Mode::XGRP) {
-                    // One that is started again may find its old group.
-                    Ok(()) | Err(Errno::EXIST) => {
-                        let mut command = words(&["/proc/self/exe", WORD, id, DETACH, CGROUP]);
-                        command.push(dir.into_os_string());
-                        Ok(command)
-                    }
-                    Err(_) => Self::Session.command(&id.parse().map_err(|_| bad_id())?),
+                // One that is started again may find its old group. Without one it lives where the daemon does.
+                if matches!(mkdir(&dir, GROUP_MODE), Ok(()) | Err(Errno::EXIST)) {
+                    plain.extend([CGROUP.into(), dir.into_os_string()]);
                 }
+                plain
             }
             Self::Scope(runner) => {
                 let unit = format!("--unit={PREFIX}{id}");
@@ -95,7 +92,7 @@ impl Place {
                     &about,
                 ]));
                 command.extend(words(&["--", &own, WORD, id, DETACH]));
-                Ok(command)
+                command
             }
         }
     }
@@ -106,10 +103,6 @@ impl Place {
             remove(&parent.join(format!("{PREFIX}{id}")));
         }
     }
-}
-
-fn bad_id() -> Failure {
-    Failure::not_started("internal", "a job's id is none")
 }
 
 fn in_path(path: &OsStr, program: &str) -> Option<PathBuf> {
@@ -173,7 +166,7 @@ mod tests {
     fn a_host_is_started_where_its_place_is() {
         let id: JobId = "0123abcd".parse().unwrap();
         let words = |place: &Place| -> Vec<String> {
-            let command = place.command(&id).unwrap();
+            let command = place.command(&id);
             command.into_iter().map(|word| word.into_string().unwrap()).collect()
         };
         let plain = ["/proc/self/exe", "host", "0123abcd", "--detach"];

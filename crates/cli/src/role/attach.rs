@@ -1,10 +1,9 @@
-//! `stead attach`: a job in this terminal.
+//! `stead attach`: a job in this terminal; a session gets the screen that the view has for it.
 //!
 //! What is said is said once the terminal is its owner's again. Not here: how a job is shown.
 
 use std::{
     os::{fd::BorrowedFd, unix::process::CommandExt as _},
-    path::Path,
     process::{Child, Command, ExitCode, Stdio},
 };
 
@@ -21,17 +20,22 @@ use vocab::{
 use crate::{
     args::Attach,
     env, exit, print,
-    role::{guard, jobs},
+    role::{guard, jobs, view},
 };
-
-/// Programs that nobody suspends, by the names of their commands: Ctrl-Z lets go of them. In a shell it is
-/// needed for the shell's own jobs.
-const AGENTS: &[&str] = &["aider", "claude", "codex", "gemini", "opencode", "pi"];
 
 /// Shows a job until the person lets go of it, or it ends.
 pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
     let terminal = Terminal::open(rustix::stdio::stdin(), rustix::stdio::stdout())?;
-    let files = jobs::files_of(&args.job)?;
+    let files = match jobs::files_of(&args.job) {
+        Ok(files) => files,
+        Err(error) => match error.downcast::<Failure>() {
+            Ok(no_job) if no_job.code == "job_not_found" => {
+                return view::session(&args.job, no_job);
+            }
+            Ok(failure) => return Err(failure.into()),
+            Err(error) => return Err(error),
+        },
+    };
     let record = files.read().map_err(Failure::from)?;
     let id = files.id();
     if env::own_job().is_some_and(|job| job == id.as_str()) {
@@ -65,9 +69,8 @@ fn detach_keys(chosen: Option<&str>, command: &[String]) -> Result<Vec<Chord>, F
                 .with_hint("--detach-keys \"ctrl-] d\", \"ctrl-q\" or none")),
         };
     }
-    let program = command.first().and_then(|program| Path::new(program).file_name());
-    let is_agent = program.is_some_and(|name| AGENTS.iter().any(|agent| name == *agent));
-    let suspend = is_agent.then_some(Chord::SUSPEND);
+    // Nobody suspends an agent; in a shell Ctrl-Z is needed for the shell's own jobs.
+    let suspend = arbiter::agent::of(command).map(|_| Chord::SUSPEND);
     Ok([Chord::USUAL].into_iter().chain(suspend).collect())
 }
 

@@ -134,7 +134,7 @@ mod tests {
                 let takes = arg.get_action().takes_values();
                 let told = arg.get_value_hint() != clap::ValueHint::Unknown
                     || !arg.get_possible_values().is_empty()
-                    || matches!(arg.get_id().as_str(), "limit" | "lines" | "port");
+                    || matches!(arg.get_id().as_str(), "limit" | "lines" | "port" | "timeout");
                 assert!(!takes || told, "{} {}", command.get_name(), arg.get_id());
             }
         }

@@ -7,13 +7,17 @@ use std::process::ExitCode;
 
 use pty::attach::guard;
 
-use crate::exit;
+use crate::{exit, print};
 
 /// The word of this role.
 pub(crate) const WORD: &str = "guard";
 
 /// Runs the guard until its client has ended.
 pub(crate) fn run() -> ExitCode {
+    if print::stdin_is_terminal() {
+        print::err("stead: guard is started by stead attach, and by nobody else\n");
+        return ExitCode::from(exit::USAGE);
+    }
     // In a session of its own no key of the terminal reaches it, nor what is meant for the client's group.
     // It was forked a moment ago and leads none, so this cannot fail.
     rustix::process::setsid().ok();

@@ -4,7 +4,10 @@
 
 mod begin;
 mod list;
+mod remove;
 mod wait;
+
+pub(crate) use begin::environment;
 
 use std::process::ExitCode;
 
@@ -16,6 +19,7 @@ use api::{
 };
 use pty::job::JobFiles;
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use vocab::{
     ids::{BadJobId, JobId},
     outcome::Failure,
@@ -45,7 +49,7 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
                 let body = UpgradeJob { program: env::own_program()? };
                 each(&client, &which, Endpoint::JobUpgrade, "upgraded", &body).await
             }
-            Jobs::Rm(which) => remove(&client, &which).await,
+            Jobs::Rm(rm) => remove::run(&client, &rm).await,
             Jobs::Detach { job } => {
                 let _: Done = order(&client, Endpoint::JobDetach, &job, &NoWishes {}).await?;
                 Ok(say(&format!("detached · {job}")))
@@ -58,6 +62,7 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
                 let _: Done = order(&client, Endpoint::JobSend, &job, &SendText { text }).await?;
                 Ok(ExitCode::from(exit::OK))
             }
+            Jobs::Explain { job, json } => explain(&client, &job, json.json).await,
             Jobs::Rename { job, name } => {
                 let body = RenameJob { name: name.join(" ") };
                 let row: JobRow = order(&client, Endpoint::JobRename, &job, &body).await?;
@@ -93,6 +98,17 @@ pub(crate) fn files_of(text: &str) -> anyhow::Result<JobFiles> {
             .map_err(|bad: BadJobId| Failure::not_started("answer_malformed", bad.to_string()))?;
         Ok(files(&id))
     })
+}
+
+/// Tells why a job is as it is.
+async fn explain(client: &Client, job: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let answer = client.json::<(), Value>(Endpoint::JobExplain, Target::of(job), None).await;
+    let told = answer.map_err(|error| named(job, error))?;
+    if as_json {
+        return Ok(print::json(&told));
+    }
+    let explanation: arbiter::Explanation = serde_json::from_value(told)?;
+    Ok(print::out(&clean::clean(&explanation.to_string())))
 }
 
 /// Asks for an operation on the job that a text means.
@@ -193,32 +209,6 @@ async fn stop_session(client: &Client, text: &str, no_job: Failure) -> Result<()
     let title = clean::clean_line(&row.title);
     say(&format!("stopped · {} · {title}", print::words::short_id(&row.id)));
     Ok(())
-}
-
-async fn remove(client: &Client, which: &Which) -> anyhow::Result<ExitCode> {
-    let mut code = ExitCode::from(exit::OK);
-    let mut gone: Vec<JobRow> = Vec::new();
-    for job in &which.jobs {
-        let removing = async {
-            let row = show(client, job).await?;
-            let target = Target::of(&row.id);
-            let done = client.json::<(), Done>(Endpoint::JobRemove, target, None).await;
-            done.map_err(Failure::from).map(|_| row)
-        };
-        match removing.await {
-            Ok(row) => {
-                if !which.json.json {
-                    say(&format!("removed · {} · {}", row.id, clean::clean_line(&row.name)));
-                }
-                gone.push(row);
-            }
-            Err(failure) => code = exit::report(&failure.into()),
-        }
-    }
-    if which.json.json {
-        print::json(&gone);
-    }
-    Ok(code)
 }
 
 fn say(line: &str) -> ExitCode {

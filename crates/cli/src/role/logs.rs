@@ -64,10 +64,16 @@ fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
         Ok(_) | Err(ask::AskError::Gone(_)) => {}
         Err(error) => print::err(&format!("stead: {error}; this is what it has written before\n")),
     }
+    if files.read_exit().map_err(Failure::from)?.is_none()
+        && let Some(text) = record::recover(files)
+    {
+        // Its host had no time for the text, and what it recorded is younger.
+        return Ok((text, false));
+    }
     let bytes_max = u64::try_from(FRAME_BYTES_MAX).unwrap_or(u64::MAX);
     let text = match state_file::read(&files.screen(), bytes_max).map_err(FilesError::Io) {
         Ok(Some(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
-        Ok(None) => record::recover(files).unwrap_or_default(),
+        Ok(None) => String::new(),
         Err(error) => return Err(Failure::from(error).into()),
     };
     Ok((text, false))

@@ -1,8 +1,6 @@
 //! `stead run`: sends a prompt, streams the answer, asks the person where a call needs it.
 
 pub(crate) mod ask;
-pub(crate) mod call;
-mod change;
 pub(crate) mod drive;
 pub(crate) mod follow;
 mod input;

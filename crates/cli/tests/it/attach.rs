@@ -38,7 +38,7 @@ fn what_is_typed_reaches_the_program_and_its_end_is_told() {
     let home = Home::new();
     let host = ready(&home, "echo hi; read x; echo got:$x; exit 3");
     let mut terminal = attach(&home, &host, &[]);
-    let before = terminal.modes();
+    let before = terminal.found.clone();
     terminal.wait_for("hi");
     let client = ProcId::of(terminal.pid()).unwrap();
     let guard = ProcId::of(children(client.pid)[0]).unwrap();
@@ -65,7 +65,7 @@ fn letting_go_leaves_the_job_and_gives_the_terminal_back() {
         ("\u{11}", &["--detach-keys", "ctrl-q"]),
     ] {
         let mut terminal = attach(&home, &host, flags);
-        let before = terminal.modes();
+        let before = terminal.found.clone();
         terminal.wait_for("on");
         let guard = ProcId::of(children(terminal.pid())[0]).unwrap();
         terminal.type_in("\u{1a}\u{1d}\u{1d}\u{1d}x|");
@@ -82,6 +82,20 @@ fn letting_go_leaves_the_job_and_gives_the_terminal_back() {
     terminal.wait_for("on^Z^]^]x|^Z^]^]x|^Z^]^]^]x|");
     terminal.type_in(LET_GO);
     assert_eq!(terminal.end(), 0, "{}", terminal.seen);
+}
+
+#[test]
+fn what_was_typed_last_is_typed() {
+    let home = Home::new();
+    // The program writes all the time, so that the client leaves with much of it unread.
+    let host = ready(&home, "yes noise & read x; kill $!; echo \"<$x>\"; cat");
+    let mut terminal = attach(&home, &host, &[]);
+    terminal.wait_for("noise");
+    terminal.type_in(&format!("last\r{LET_GO}"));
+    terminal.wait_for("detached");
+    assert_eq!(terminal.end(), 0);
+    let mut terminal = attach(&home, &host, &[]);
+    terminal.wait_for("<last>");
 }
 
 #[test]
@@ -112,15 +126,16 @@ fn what_cannot_be_attached_says_why() {
     assert!(home.stead(&["attach", &id]).with(1).err.contains("not_a_terminal"));
     let check = |args: &[&str], code: i32, why: &str| {
         let mut terminal = Terminal::run(home.command(args));
-        let before = terminal.modes();
+        let before = terminal.found.clone();
         assert_eq!(terminal.end(), code, "{}", terminal.seen);
         assert!(terminal.seen.contains(why), "{why}: {}", terminal.seen);
         assert_eq!(terminal.modes(), before);
     };
-    check(&["attach", "00000000"], 3, "there is no job 00000000");
+    check(&["attach", "00000000"], 3, "there is no job \"00000000\"");
     check(&["attach", "../../etc"], 3, "job_not_found");
     check(&["attach", &id, "--detach-keys", "d"], 2, "has to be one with ctrl-");
     check(&["attach", &id, "--read-only", "--steal"], 2, "cannot be used with");
+    check(&["guard"], 2, "started by stead attach");
     let mut inside = home.command(&["attach", &id]);
     inside.env("STEAD_JOB_ID", &id);
     let mut terminal = Terminal::run(inside);
@@ -185,7 +200,7 @@ fn signals_that_end_a_program_give_the_terminal_back() {
     let host = ready(&home, "printf '\\033[?1049h\\033[?1003hon'; cat");
     for (signal, code) in [(Signal::TERM, 130), (Signal::INT, 130), (Signal::HUP, 0)] {
         let mut terminal = attach(&home, &host, &[]);
-        let before = terminal.modes();
+        let before = terminal.found.clone();
         terminal.wait_for("on");
         terminal.signal(signal);
         assert_eq!(terminal.end(), code, "{}", terminal.seen);
@@ -201,7 +216,7 @@ fn a_client_that_is_killed_leaves_its_guard_to_give_the_terminal_back() {
     let home = Home::new();
     let host = ready(&home, "printf '\\033[?1049h\\033[?1003hon'; cat");
     let mut terminal = attach(&home, &host, &[]);
-    let before = terminal.modes();
+    let before = terminal.found.clone();
     terminal.wait_for("on");
     let guard = ProcId::of(children(terminal.pid())[0]).unwrap();
     // It does not listen to what is meant for its client.

@@ -110,6 +110,7 @@ fn an_editors_client_is_killed() {
     let guard = ProcId::of(children(client)[0]).unwrap();
     kill(client, Signal::KILL);
     gone(&guard);
+    // Whether the shell has spoken before or after is as it happens.
     shell.is_restored();
     shell.tmux.line("echo it was=$code", PROMPT);
     shell.tmux.wait_for("it was=137");

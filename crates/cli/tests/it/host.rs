@@ -46,8 +46,10 @@ fn job_of(home: &Home, command: &[&str]) -> JobFiles {
         env_names: Vec::new(),
         token: "0123456789abcdef0123456789abcdef".into(),
         session_file: None,
+        worktree: None,
         origin: "bg".into(),
         agent: false,
+        asked: pty::job::Asked::default(),
         created_at: 0,
         daemon_socket: None,
         stead_version: "0".into(),
@@ -97,10 +99,10 @@ impl Drop for Host {
 }
 
 /// One connection, read by kind.
-struct Client(UnixStream, Decoder);
+pub(crate) struct Client(UnixStream, Decoder);
 
 impl Client {
-    fn of(host: &Host, role: &str) -> Self {
+    pub(crate) fn of(host: &Host, role: &str) -> Self {
         let stream = UnixStream::connect(host.files.socket()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut client = Self(stream, Decoder::default());
@@ -108,13 +110,13 @@ impl Client {
         client
     }
 
-    fn send(&mut self, kind: Kind, payload: &Value) {
+    pub(crate) fn send(&mut self, kind: Kind, payload: &Value) {
         self.0.write_all(&frame::encode(kind, payload.to_string().as_bytes())).unwrap();
     }
 
     /// Waits for a text in data frames, or for the payload of another kind.
     #[track_caller]
-    fn wait(&mut self, kind: Kind, text: &str) -> String {
+    pub(crate) fn wait(&mut self, kind: Kind, text: &str) -> String {
         let mut seen = String::new();
         loop {
             while let Some(frame) = self.1.take().unwrap() {

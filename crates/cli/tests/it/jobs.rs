@@ -14,8 +14,11 @@ use stdx::proc_id::ProcId;
 use crate::home::{Ended, Home};
 
 mod orders;
+mod people;
 mod places;
 mod session_files;
+mod told;
+mod trees;
 
 /// A job as lists tell it.
 fn row(home: &Home, id: &str) -> Value {
@@ -138,6 +141,32 @@ fn jobs_that_are_kept_outlive_a_stop_and_are_found_again() {
     assert_eq!(process(&row(&home, &id)["pid"]), worker);
     home.stead(&["daemon", "stop"]).with(0);
     gone(&worker);
+}
+
+#[test]
+fn what_a_program_reports_is_listed_explained_and_kept_over_an_upgrade() {
+    let home = Home::new();
+    let program = home.command(&[]).get_program().to_str().unwrap().to_owned();
+    let script =
+        format!("{program} report blocked -m 'a review'; read x; {program} report done; read x");
+    let id = bg(&home, &script);
+    home.stead(&["wait", &id, "--until", "blocked", "--timeout", "60"]).with(0);
+    let listed = row(&home, &id);
+    assert_eq!((&listed["state"], &listed["state_source"]), (&"blocked".into(), &"report".into()));
+    assert_eq!(listed["waiting_for"], "a review");
+    home.stead(&["upgrade", &id]).with(0);
+    let explained = home.stead(&["explain", &id]).with(0).out;
+    assert!(explained.starts_with("blocked, as was reported"), "{explained}");
+    let told: Value =
+        serde_json::from_str(&home.stead(&["explain", &id, "--json"]).with(0).out).unwrap();
+    assert_eq!((&told["state"], &told["source"]), (&"blocked".into(), &"report".into()));
+    home.stead(&["send", &id, ""]).with(0);
+    home.stead(&["wait", &id, "--timeout", "60"]).with(0);
+    // Its turn has ended, and its program has not.
+    let listed = row(&home, &id);
+    assert_eq!((&listed["status"], &listed["ended_at"]), (&"idle".into(), &Value::Null));
+    home.stead(&["stop", &id]).with(0);
+    assert!(home.stead(&["explain", &id]).with(0).out.starts_with("stopped, as the process tells"));
 }
 
 #[test]

@@ -13,6 +13,8 @@ mod demo;
 #[cfg(test)]
 mod home;
 #[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod host;
 #[cfg(test)]
 mod jobs;
@@ -30,3 +32,5 @@ mod survives;
 mod terminal;
 #[cfg(test)]
 mod tmux;
+#[cfg(test)]
+mod view;

@@ -39,7 +39,11 @@ impl Tmux {
         for (name, value) in program.get_envs() {
             command.env(name, value.unwrap_or_default());
         }
-        command.env("LC_ALL", "C.UTF-8").env("ENV", &start).env("STEAD", program.get_program());
+        command
+            .env("LC_ALL", "C.UTF-8")
+            .env("SHELL", "/bin/sh")
+            .env("ENV", &start)
+            .env("STEAD", program.get_program());
         let started = command.arg("exec sh").output().unwrap();
         assert!(started.status.success(), "{started:?}");
         tmux.wait_for(PROMPT);

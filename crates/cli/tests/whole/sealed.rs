@@ -78,7 +78,7 @@ fn a_host_works_while_all_that_is_not_its_own_is_shut_and_tries_none_of_it() {
     for path in shut.chain([home.config()]) {
         let of = if is_root { Some(0) } else { None };
         chown(&path, of, of).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
     }
     let log = home.root().join("trace");
     let mut command = Command::new("strace");

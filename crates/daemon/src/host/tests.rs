@@ -114,6 +114,7 @@ fn daemon(tenants: Vec<Arc<dyn Tenant>>) -> (tempfile::TempDir, Daemon) {
         store: store.clone(),
         hub: hub.clone(),
         launcher: Arc::new(Nowhere),
+        trees: jobs::Trees::new(&paths.home, &[]),
     });
     let parts = Parts {
         clock,

@@ -9,16 +9,17 @@ use std::{
     sync::Arc,
 };
 
-use pty::job::{FilesError, HostNote, JobNote, JobRecord};
+use pty::job::{Asked, FilesError, HostNote, JobNote, JobRecord};
 use stdx::proc_id::ProcId;
 use vocab::{
     fact::JobFact,
     ids::JobId,
     limits::{JOBS_LIVE_MAX, JOBS_MAX},
-    outcome::Failure,
+    outcome::{Effect, Failure},
 };
+use worktree::Planned;
 
-use super::{Jobs, book::Entry, missing, name, watch};
+use super::{Jobs, TreeWish, book::Entry, missing, name, watch};
 use crate::{caller::Caller, roster::Row};
 
 /// How many ids are tried before it is a fault: two of the same number are one in four billion.
@@ -39,10 +40,16 @@ pub struct Dispatch {
     pub env_names: Vec<String>,
     /// The session file that it writes.
     pub session_file: Option<PathBuf>,
+    /// The worktree that it works in; none to work in the directory itself.
+    pub worktree: Option<TreeWish>,
     /// What has asked for it; `dispatch` when absent.
     pub origin: Option<String>,
     /// Whether what it shows is kept.
     pub record: bool,
+    /// The model that the program was told to use.
+    pub model: Option<String>,
+    /// How much it was told to think.
+    pub thinking: Option<String>,
 }
 
 impl std::fmt::Debug for Dispatch {
@@ -52,8 +59,16 @@ impl std::fmt::Debug for Dispatch {
     }
 }
 
+impl Dispatch {
+    /// Returns what it is to be called, if that is nobody's name.
+    pub(super) fn wanted_name(&self) -> String {
+        let asked = self.name.as_deref().map(name::short).filter(|name| !name.is_empty());
+        asked.unwrap_or_else(|| name::of_command(&self.command))
+    }
+}
+
 impl Jobs {
-    /// Starts a job and returns its row.
+    /// Starts a job and returns its row. It goes on also when whoever has asked does not wait for it.
     ///
     /// # Errors
     /// When it cannot begin; nothing of it is left.
@@ -62,31 +77,66 @@ impl Jobs {
         caller: &Caller,
         wish: Dispatch,
     ) -> Result<Row, Failure> {
+        let (jobs, caller) = (Arc::clone(self), caller.clone());
+        let starting = tokio::spawn(async move { jobs.start(&caller, wish).await });
+        starting.await.unwrap_or_else(|_| {
+            let why = "starting the job failed";
+            Err(Failure::new("internal", Effect::Indeterminate, why))
+        })
+    }
+
+    async fn start(self: &Arc<Self>, caller: &Caller, wish: Dispatch) -> Result<Row, Failure> {
         self.adopt().await;
+        let planting = self.planting.lock().await;
         self.check(&wish)?;
-        let id = self.free_id()?;
-        let record = self.record(id.clone(), caller, wish)?;
+        let (id, mut wish) = (self.free_id()?, wish);
+        let planned = self.plan_tree(&id, &wish).await?;
+        if let Some(planned) = &planned {
+            wish.cwd.clone_from(&planned.cwd);
+        }
+        let mut record = self.record(id.clone(), caller, wish)?;
+        record.worktree = planned.as_ref().map(|planned| planned.tree.clone());
         let note = JobNote::begun(record.created_at);
-        let files = self.files(&id);
-        let (written, first) = (record.clone(), note.clone());
-        let writing = tokio::task::spawn_blocking(move || {
-            files.create(&written)?;
-            files.write_note(&first)
-        });
-        let entry = Entry::new(record, note, None);
+        let entry = Entry::new(record.clone(), note.clone(), None);
         let lane = Arc::clone(&entry.lane);
         let _turn = lane.lock().await;
         self.book().put(id.clone(), entry);
-        let begun = match writing.await {
-            Ok(Ok(())) => self.launch(&id).await,
-            Ok(Err(error)) => Err(error.into()),
-            Err(_) => Err(Failure::not_started("internal", "writing the job's record failed")),
-        };
-        if let Err(failure) = begun {
+        drop(planting);
+        if let Err(failure) = self.begin(record, note, planned).await {
             self.forget(&id).await;
             return Err(failure);
         }
         self.book().row(&id).ok_or_else(|| missing(&id))
+    }
+
+    /// Writes a job's files, makes its worktree, and launches its host. What does not begin leaves no
+    /// worktree.
+    async fn begin(
+        self: &Arc<Self>,
+        record: JobRecord,
+        note: JobNote,
+        planned: Option<Planned>,
+    ) -> Result<(), Failure> {
+        let id = record.id.clone();
+        let files = self.files(&id);
+        let writing = tokio::task::spawn_blocking(move || {
+            files.create(&record)?;
+            files.write_note(&note)
+        });
+        match writing.await {
+            Ok(written) => written?,
+            Err(_) => {
+                let why = "writing the job's record failed";
+                return Err(Failure::not_started("internal", why));
+            }
+        }
+        let Some(planned) = planned else { return self.launch(&id).await };
+        self.make_tree(&planned).await?;
+        let launched = self.launch(&id).await;
+        if launched.is_err() {
+            self.unmake_tree(&id, planned.tree).await;
+        }
+        launched
     }
 
     /// Starts an ended job again, with the same command, place and environment.
@@ -189,10 +239,9 @@ impl Jobs {
     }
 
     fn record(&self, id: JobId, caller: &Caller, wish: Dispatch) -> Result<JobRecord, Failure> {
-        let asked = wish.name.as_deref().map(name::short).filter(|name| !name.is_empty());
-        let wanted = asked.unwrap_or_else(|| name::of_command(&wish.command));
-        let name = name::unique(&wanted, &self.book().names());
+        let name = name::unique(&wish.wanted_name(), &self.book().names());
         let session_file = wish.session_file.or_else(|| session_file(&wish.command, &wish.cwd));
+        let is_agent = arbiter::agent::of(&wish.command).is_some();
         Ok(JobRecord {
             id,
             name,
@@ -202,9 +251,15 @@ impl Jobs {
             env_names: wish.env_names,
             token: token()?,
             session_file,
+            worktree: None,
             origin: wish.origin.unwrap_or_else(|| "dispatch".to_owned()),
             record: wish.record,
-            agent: caller.is_agent(),
+            agent: caller.is_agent() || is_agent,
+            asked: Asked {
+                by_agent: caller.is_agent(),
+                model: wish.model,
+                thinking: wish.thinking,
+            },
             created_at: self.now(),
             daemon_socket: Some(self.parts.socket.clone()),
             stead_version: self.parts.version.clone(),

@@ -7,7 +7,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use pty::job::{ExitRecord, JobNote, JobRecord, Told};
 use stdx::{clock::Timestamp, proc_id::ProcId};
 use tokio::sync::{Mutex as Lane, watch};
-use vocab::{ids::JobId, job::JobState};
+use vocab::{
+    ids::JobId,
+    job::{JobState, Worktree},
+};
 
 use crate::roster::{Condition, Exit, Kind, Program, Row, Wanted};
 
@@ -117,10 +120,30 @@ impl Book {
         live.map(|(id, _)| id.clone()).collect()
     }
 
+    /// Returns the hosts of jobs that are among some processes, with the jobs' records.
+    pub(super) fn hosts_among(&self, pids: &[u32]) -> Vec<(ProcId, Arc<JobRecord>)> {
+        let is_one = |host: &ProcId| pids.contains(&host.pid);
+        let hosts = self.entries.values().filter(|entry| entry.is_live());
+        let hosts = hosts.filter_map(|entry| Some((entry.host().filter(is_one)?, entry)));
+        hosts.map(|(host, entry)| (host, Arc::clone(&entry.record))).collect()
+    }
+
+    /// Returns the lanes of jobs whose hosts are being started.
+    pub(super) fn beginning(&self) -> Vec<Arc<Lane<()>>> {
+        let live = self.entries.values().filter(|entry| entry.is_live());
+        let begin = live.filter(|entry| entry.note.host.is_none());
+        begin.map(|entry| Arc::clone(&entry.lane)).collect()
+    }
+
     /// Returns ids and names, oldest first.
     pub(super) fn names(&self) -> Vec<(JobId, String)> {
         let entries = self.in_order();
         entries.map(|entry| (entry.record.id.clone(), entry.name().to_owned())).collect()
+    }
+
+    /// Returns the worktrees that jobs have, or are about to have.
+    pub(super) fn trees(&self) -> Vec<Worktree> {
+        self.entries.values().filter_map(|entry| entry.record.worktree.clone()).collect()
     }
 
     pub(super) fn rows(&self, wanted: &Wanted) -> Vec<Row> {

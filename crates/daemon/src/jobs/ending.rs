@@ -12,8 +12,9 @@ use vocab::{
     limits::{HOST_KILL_MS_MAX, HOST_STOP_MS_MAX},
     outcome::{Effect, Failure},
 };
+use worktree::Saved;
 
-use super::{Jobs, link::Link, missing};
+use super::{Jobs, Removal, link::Link, missing};
 use crate::{caller::Caller, roster::Row};
 
 impl Jobs {
@@ -29,14 +30,40 @@ impl Jobs {
         self.book().row(id).ok_or_else(|| missing(id))
     }
 
-    /// Removes a job with its files, after its program has ended.
+    /// Removes a job with its worktree and its files, after its program has ended. Returns what was saved
+    /// of the worktree. It goes on also when whoever has asked does not wait for it.
     ///
     /// # Errors
-    /// When there is no such job, it cannot be ended, or its files cannot be removed.
-    pub async fn remove(self: &Arc<Self>, caller: &Caller, id: &JobId) -> Result<(), Failure> {
+    /// When there is no such job, it cannot be ended, its work cannot be saved, or something cannot be
+    /// removed. The job stays then.
+    pub async fn remove(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &JobId,
+        how: Removal,
+    ) -> Result<Vec<Saved>, Failure> {
+        let (jobs, caller, id) = (Arc::clone(self), caller.clone(), id.clone());
+        let removing = tokio::spawn(async move { jobs.clear(&caller, &id, how).await });
+        removing.await.unwrap_or_else(|_| {
+            let why = "removing the job failed";
+            Err(Failure::new("internal", Effect::Indeterminate, why))
+        })
+    }
+
+    async fn clear(
+        self: &Arc<Self>,
+        caller: &Caller,
+        id: &JobId,
+        how: Removal,
+    ) -> Result<Vec<Saved>, Failure> {
+        if how == Removal::Discarding {
+            // Work that is nowhere else is a person's to give up.
+            caller.person()?;
+        }
         let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
         self.end(id).await?;
+        let saved = self.clear_tree(id, how).await?;
         let files = self.files(id);
         let removing = tokio::task::spawn_blocking(move || files.remove());
         let removed = removing.await.unwrap_or_else(|_| Err(std::io::Error::other("it failed")));
@@ -46,7 +73,7 @@ impl Jobs {
         }
         self.book().remove(id);
         self.tell(JobFact::JobRemoved { job: id.clone() }).await;
-        Ok(())
+        Ok(saved)
     }
 
     /// Returns the lane of a job, in which whoever changes it waits for its turn.

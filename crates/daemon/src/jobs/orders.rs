@@ -2,7 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use pty::hello::{Control, Reply};
+use arbiter::{Confidence, Explanation, Source};
+use pty::hello::{self, Control, Reply, Said, Token};
 use vocab::{
     fact::JobFact,
     ids::JobId,
@@ -12,6 +13,39 @@ use vocab::{
 
 use super::{Jobs, link::Link, missing, name};
 use crate::{caller::Caller, roster::Row};
+
+/// How a job says that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// It works.
+    Working,
+    /// It goes on once somebody has acted.
+    Blocked,
+    /// It stands at its prompt.
+    Idle,
+}
+
+/// What was said from inside a job.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Report {
+    /// How it is.
+    pub said: Claim,
+    /// What it says or waits for.
+    pub message: Option<String>,
+    /// The report's number among those of its source.
+    pub seq: Option<u64>,
+    /// Who reports.
+    pub source: Option<String>,
+    /// The job's token.
+    pub token: String,
+}
+
+impl std::fmt::Debug for Report {
+    /// Does not show the token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Report").field("said", &self.said).finish_non_exhaustive()
+    }
+}
 
 impl Jobs {
     /// Finds the job that a person's text means.
@@ -33,6 +67,65 @@ impl Jobs {
     ) -> Result<(), Failure> {
         self.allow(caller, id).await?;
         self.order(id, &Control::Send { text }).await.map(drop)
+    }
+
+    /// Passes on what was said from inside a job.
+    ///
+    /// # Errors
+    /// When there is no such job, it has ended, or the token is another one's.
+    pub async fn report(self: &Arc<Self>, id: &JobId, report: Report) -> Result<(), Failure> {
+        let Report { said, message, seq, source, token } = report;
+        let state = match said {
+            Claim::Working => Said::Working,
+            Claim::Blocked => Said::Blocked,
+            Claim::Idle => Said::Idle,
+        };
+        let token = Token(token);
+        let control = Control::Report { state, message, seq, source, token };
+        self.order(id, &control).await.map(drop)
+    }
+
+    /// Returns why a job is in the state it is in, as JSON.
+    ///
+    /// # Errors
+    /// When there is no such job, or its host does not answer.
+    pub async fn explain(self: &Arc<Self>, id: &JobId) -> Result<Vec<u8>, Failure> {
+        self.adopt().await;
+        let row = self.book().row(id).ok_or_else(|| missing(id))?;
+        if row.ended_at.is_none() {
+            return match self.order(id, &Control::Explain).await? {
+                Reply::Explained(why) => Ok(hello::to_json(&why)),
+                Reply::Snapshot { .. }
+                | Reply::Status(_)
+                | Reply::Done { .. }
+                | Reply::Failed { .. } => Err(Failure::not_started(
+                    "host_silent",
+                    "the job's host answered something else",
+                )),
+            };
+        }
+        let detail = match &row.condition.status {
+            Some(status) => format!("its program has ended: {status}"),
+            None => "its program has ended".to_owned(),
+        };
+        let ended = row.ended_at.map_or(0, |at| at.as_millis());
+        let agent = arbiter::agent::of(&row.program.command).map(|agent| agent.name.to_owned());
+        Ok(hello::to_json(&Explanation {
+            state: row.condition.state,
+            status: row.condition.status,
+            waiting_for: None,
+            source: Source::Process,
+            confidence: Confidence::Certain,
+            detail,
+            for_ms: u64::try_from(self.now() - ended).unwrap_or(0),
+            agent,
+            version: None,
+            rules_fault: None,
+            heard: Vec::new(),
+            weighed: Vec::new(),
+            late_reports: 0,
+            due_ms: None,
+        }))
     }
 
     /// Lets a job's host go on as another build.
@@ -118,8 +211,8 @@ impl Jobs {
         self.edit(id, |note| note.pinned = pinned).await
     }
 
-    /// Demands that the caller may touch a job: an agent may touch what agents have started, and no
-    /// terminal of a person.
+    /// Demands that the caller may touch a job: an agent may touch what agents have asked for, and nothing
+    /// that a person has, agents among it.
     ///
     /// # Errors
     /// When there is no such job, or the caller may not.
@@ -129,7 +222,7 @@ impl Jobs {
         id: &JobId,
     ) -> Result<(), Failure> {
         self.adopt().await;
-        let is_agents = self.book().get(id).ok_or_else(|| missing(id))?.record.agent;
+        let is_agents = self.book().get(id).ok_or_else(|| missing(id))?.record.asked.by_agent;
         if is_agents { caller.program() } else { caller.person() }
     }
 

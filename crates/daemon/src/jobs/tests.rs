@@ -15,6 +15,7 @@ use crate::{
 
 mod found;
 mod stubborn;
+mod trees;
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -69,6 +70,14 @@ impl Rig {
         Self { dir, clock: Clock::system(), launcher: Arc::default() }
     }
 
+    fn trees(&self) -> Trees {
+        let environment = [
+            ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+            ("HOME".into(), self.dir.path().into()),
+        ];
+        Trees::new(&self.dir.path().join("data"), &environment)
+    }
+
     async fn begin(&self) -> Life {
         let home = self.dir.path().join("home");
         let options = store::Options::new(home.join("stead.db"), self.clock.clone());
@@ -85,6 +94,7 @@ impl Rig {
             store: store.clone(),
             hub,
             launcher: Arc::clone(&self.launcher) as Arc<dyn Launcher>,
+            trees: self.trees(),
         });
         Life { jobs, heard, store }
     }
@@ -202,11 +212,14 @@ async fn a_removed_job_ends_first_and_leaves_no_file() {
     let row = life.run("sleep 1000").await;
     let files = rig.files(&id(&row));
     assert!(files.socket().exists());
-    life.jobs.remove(&person(), &id(&row)).await.unwrap();
+    life.jobs.remove(&person(), &id(&row), Removal::Saving).await.unwrap();
     life.fact("job_ended", &row.id).await;
     life.fact("job_removed", &row.id).await;
     assert!(!files.dir().exists() && !files.socket().exists());
-    assert_eq!(life.jobs.remove(&person(), &id(&row)).await.unwrap_err().code, "job_not_found");
+    assert_eq!(
+        life.jobs.remove(&person(), &id(&row), Removal::Saving).await.unwrap_err().code,
+        "job_not_found"
+    );
     assert_eq!(life.jobs.row(&id(&row)).await.unwrap_err().code, "job_not_found");
 }
 

@@ -1,7 +1,7 @@
 //! One connection, from its first byte to its last.
 //!
-//! This is the one place where a connection's protocol is chosen. Today every connection speaks
-//! HTTP/1.1, so nothing is read before hyper reads.
+//! This is the one place where a connection's protocol is chosen: by its first byte on the Unix socket,
+//! which is looked at and left there, and HTTP/1.1 everywhere else.
 
 use std::{
     convert::Infallible,
@@ -31,6 +31,7 @@ use vocab::{limits, outcome::Failure};
 
 use crate::{
     listen::{
+        control,
         stream::Stream,
         watched::{self, Watched},
     },
@@ -64,7 +65,21 @@ pub(crate) async fn serve(
     bounds: &Bounds,
     closing: CancellationToken,
 ) {
-    let peer = guest.look().await;
+    let peer = front.look(guest).await;
+    if let Some(caller) = front.admit_process(&peer) {
+        let first = tokio::select! {
+            () = closing.cancelled() => None,
+            first = timeout(bounds.head_read, stream.first()) => first.ok().and_then(Result::ok).flatten(),
+        };
+        match first {
+            Some(control::BEGINNING) => {
+                // It lies beside: most connections are none of these.
+                return Box::pin(control::serve(stream, caller, front, bounds, closing)).await;
+            }
+            Some(_) => {}
+            None => return,
+        }
+    }
     let unread = AtomicBool::new(false);
     let answer = service_fn(|request: Request<Incoming>| {
         let (front, peer, unread, closing) = (&front, &peer, &unread, &closing);
@@ -76,13 +91,7 @@ pub(crate) async fn serve(
         }
     });
     let io = TokioIo::new(Watched::new(stream, bounds.stall));
-    let mut http = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(bounds.head_read)
-        .max_headers(limits::HEADERS_MAX)
-        .max_header_size(limits::HEAD_BYTES_MAX)
-        .max_buf_size(limits::STREAM_BACKLOG_BYTES_MAX)
-        .serve_connection(io, answer);
+    let mut http = within(bounds).serve_connection(io, answer);
     let early = tokio::select! {
         ended = &mut http => Some(ended),
         () = closing.cancelled() => None,
@@ -119,6 +128,17 @@ pub(crate) async fn serve(
     }
 }
 
+/// Returns the protocol with its bounds.
+fn within(bounds: &Bounds) -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(bounds.head_read)
+        .max_headers(limits::HEADERS_MAX)
+        .max_header_size(limits::HEAD_BYTES_MAX)
+        .max_buf_size(limits::STREAM_BACKLOG_BYTES_MAX);
+    http
+}
+
 /// Writes the answer to a surplus connection.
 pub(crate) fn no_seat() -> Bytes {
     let text = "all connections of this door are in use";
@@ -138,7 +158,7 @@ pub(crate) async fn turn_away(mut stream: Stream, bounds: &Bounds) {
 
 /// Reads and throws away what a client still sends after the last answer. Closing over unread bytes
 /// would reset the connection, and the client would lose the answer.
-async fn linger(mut stream: Stream, limit: Duration) {
+pub(crate) async fn linger(mut stream: Stream, limit: Duration) {
     let drain = async {
         let mut left = limits::LINGER_BYTES_MAX;
         let mut scrap = vec![0; 16 * 1024];

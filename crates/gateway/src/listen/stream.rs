@@ -9,8 +9,9 @@ use std::{
     task::{Context, Poll},
 };
 
+use rustix::net::{RecvFlags, recv};
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
     net::{TcpStream, UnixStream},
 };
 
@@ -24,6 +25,19 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
+    /// Waits for the first byte and leaves it where it is; none when the client sends none. On TCP nobody
+    /// asks.
+    pub(crate) async fn first(&self) -> io::Result<Option<u8>> {
+        let Self::Unix(stream) = self else { return Ok(None) };
+        stream
+            .async_io(Interest::READABLE, || {
+                let mut byte = [0];
+                let (n_bytes, _) = recv(stream, &mut byte, RecvFlags::PEEK)?;
+                Ok(byte.first().copied().filter(|_| 0 < n_bytes))
+            })
+            .await
+    }
+
     /// Says one last thing and closes, without waiting for the other side: it fits what the kernel
     /// holds for a connection that was just accepted.
     pub(crate) fn say_and_close(self, bytes: &[u8]) {

@@ -110,8 +110,7 @@ async fn oversized_bodies_are_refused() {
 fn the_usual_bounds_of_bodies_are_those_of_the_table() {
     let perimeter = Perimeter::new(&stdx::secret::Secret::new("x".into()), vec![]);
     let front = Front::new(perimeter, crate::testing::echo());
-    let shared = front.bodies.available_permits() * BODY_UNIT_BYTES;
-    assert_eq!(shared, limits::REQUEST_BODIES_BYTES_MAX);
+    assert_eq!(front.bodies.free_bytes(), limits::REQUEST_BODIES_BYTES_MAX);
     assert_eq!(front.body_read, Duration::from_millis(limits::BODY_READ_MS_MAX));
 }
 

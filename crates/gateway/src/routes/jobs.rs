@@ -3,12 +3,12 @@
 use api::{
     agent::Done,
     job::{
-        DispatchJob, Exit, JobRow, NoWishes, PinJob, RenameJob, ResolveJob, Resolved, RowKind,
-        Screen, SendText, UpgradeJob,
+        DispatchJob, Exit, JobRow, NoWishes, PinJob, Removed, RenameJob, ReportJob, ResolveJob,
+        Resolved, RowKind, Said, Saved, Screen, SendText, UpgradeJob,
     },
 };
 use daemon::{
-    jobs::{Dispatch, Found},
+    jobs::{self, Claim, Dispatch, Found, Removal, Report, TreeWish},
     roster::{Kind, Row, Wanted},
 };
 use stdx::clock::Timestamp;
@@ -27,11 +27,7 @@ use crate::{
 /// `GET /jobs`
 pub(super) async fn list(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let mut query = Query::parse(&ask.query, &["all", "cwd"])?;
-    let all = match query.take("all").as_deref() {
-        None | Some("false") => false,
-        Some("" | "true") => true,
-        Some(_) => return Err(Refused::new("invalid_query", "all is true or false").at("all")),
-    };
+    let all = flag(&mut query, "all")?;
     let now = services.daemon.clock.now().as_millis();
     let since = (!all).then(|| Timestamp::from_millis(now - ROSTER_AGE_MS));
     let cwd = query.take("cwd").map(Into::into);
@@ -44,11 +40,15 @@ pub(super) async fn dispatch(services: &Services, ask: &Ask) -> Result<Reply, Re
     let body: DispatchJob = ask.json()?;
     let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
     let (cwd, session_file) = (text(&body.cwd), body.session_file.as_deref().map(text));
+    let branch = body.worktree.as_ref().and_then(|wish| wish.branch.as_deref());
     decode::texts([
         ("cwd", Text::Path, Some(cwd.as_str())),
         ("name", Text::Title, body.name.as_deref()),
         ("session_file", Text::Path, session_file.as_deref()),
         ("origin", Text::Name, body.origin.as_deref()),
+        ("worktree.branch", Text::Title, branch),
+        ("model", Text::Name, body.model.as_deref()),
+        ("thinking", Text::Name, body.thinking.as_deref()),
     ])?;
     let wish = Dispatch {
         name: body.name,
@@ -57,8 +57,11 @@ pub(super) async fn dispatch(services: &Services, ask: &Ask) -> Result<Reply, Re
         env: body.env,
         env_names: body.env_names,
         session_file: body.session_file,
+        worktree: body.worktree.map(|wish| TreeWish { branch: wish.branch }),
         origin: body.origin,
         record: body.record,
+        model: body.model,
+        thinking: body.thinking,
     };
     let started = services.daemon.jobs.dispatch(&ask.caller, wish).await?;
     Reply::json(&row(started))
@@ -79,9 +82,12 @@ pub(super) async fn show(services: &Services, ask: &Ask) -> Result<Reply, Refuse
 
 /// `DELETE /jobs/{job}`
 pub(super) async fn remove(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let mut query = Query::parse(&ask.query, &["discard"])?;
+    let is_given_up = flag(&mut query, "discard")?;
+    let how = if is_given_up { Removal::Discarding } else { Removal::Saving };
     let id = job_of(services, &ask.parameter).await?;
-    services.daemon.jobs.remove(&ask.caller, &id).await?;
-    Reply::json(&Done { ok: true })
+    let saved = services.daemon.jobs.remove(&ask.caller, &id, how).await?;
+    Reply::json(&Removed { ok: true, saved: saved.into_iter().map(told).collect() })
 }
 
 /// `POST /jobs/{job}/stop`
@@ -143,6 +149,31 @@ pub(super) async fn pin(services: &Services, ask: &Ask) -> Result<Reply, Refused
     Reply::json(&row(services.daemon.jobs.pin(&ask.caller, &id, pinned).await?))
 }
 
+/// `POST /jobs/{job}/report`
+pub(super) async fn report(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let ReportJob { state, message, seq, source, token } = ask.json()?;
+    decode::texts([
+        ("message", Text::Reason, message.as_deref()),
+        ("source", Text::Name, source.as_deref()),
+        ("token", Text::Name, Some(token.as_str())),
+    ])?;
+    let said = match state {
+        Said::Working => Claim::Working,
+        Said::Blocked => Claim::Blocked,
+        Said::Idle | Said::Done => Claim::Idle,
+    };
+    let id = job_of(services, &ask.parameter).await?;
+    let report = Report { said, message, seq, source, token };
+    services.daemon.jobs.report(&id, report).await?;
+    Reply::json(&Done { ok: true })
+}
+
+/// `GET /jobs/{job}/explain`
+pub(super) async fn explain(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let id = job_of(services, &ask.parameter).await?;
+    Ok(Reply::Json(services.daemon.jobs.explain(&id).await?.into()))
+}
+
 /// `GET /jobs/{job}/screen`
 pub(super) async fn screen(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let id = job_of(services, &ask.parameter).await?;
@@ -164,6 +195,20 @@ async fn job_of(services: &Services, text: &str) -> Result<JobId, Refused> {
             Err(Refused::new("ambiguous", "several jobs match").meaning(named))
         }
     }
+}
+
+/// Reads a wish of a query that is there or not.
+fn flag(query: &mut Query, name: &'static str) -> Result<bool, Refused> {
+    match query.take(name).as_deref() {
+        None | Some("false") => Ok(false),
+        Some("" | "true") => Ok(true),
+        Some(_) => Err(Refused::new("invalid_query", format!("{name} is true or false")).at(name)),
+    }
+}
+
+fn told(saved: jobs::Saved) -> Saved {
+    let jobs::Saved { reference, repository, command } = saved;
+    Saved { reference, repository: repository.to_string_lossy().into_owned(), command }
 }
 
 /// Writes a row.

@@ -20,6 +20,7 @@ use super::*;
 mod approvals;
 mod bounds;
 mod chats;
+mod control;
 mod facts;
 mod jobs;
 mod messages;

@@ -37,11 +37,13 @@ fn a_hello_of_the_first_kind_is_understood() {
 
 #[test]
 fn operations_and_answers_have_the_names_of_the_wire() {
-    for op in ["snapshot", "status", "detach", "terminate"] {
+    for op in ["snapshot", "status", "detach", "terminate", "flush"] {
         check::<Control>(json!({"op": op}), json!({"op": op}));
         check::<Control>(json!({"op": op, "later": 1}), json!({"op": op}));
     }
     check::<Control>(json!({"op": "send", "text": "y\r"}), json!({"op": "send", "text": "y\r"}));
+    let upgrade = json!({"op": "upgrade", "path": "/bin/stead"});
+    check::<Control>(upgrade.clone(), upgrade);
     check::<Reply>(json!({"text": "hi"}), json!({"text": "hi"}));
     check::<Reply>(json!({"ok": true}), json!({"ok": true}));
     let error = json!({"code": "x", "effect": "not_started", "message": "m"});
@@ -50,7 +52,13 @@ fn operations_and_answers_have_the_names_of_the_wire() {
         "workerPid": 1, "alive": true, "attached": 0, "cols": 120, "rows": 30, "hostPid": 2,
         "version": "0", "protocol": 1, "features": [], "title": "",
     });
-    check::<Reply>(status.clone(), status);
+    // A host of before recordings does not say.
+    let mut told = status.clone();
+    told["recording"] = json!({"state": "off"});
+    check::<Reply>(status.clone(), told);
+    let mut paused = status;
+    paused["recording"] = json!({"state": "paused", "why": "full"});
+    check::<Reply>(paused.clone(), paused);
     check::<Detached>(json!({"reason": "takeover"}), json!({"reason": "takeover"}));
     check::<State>(
         json!({"role": "attach", "writer": true, "cols": 80, "rows": 24, "state": "working"}),

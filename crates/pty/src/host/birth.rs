@@ -8,7 +8,7 @@ use stdx::{
     clock::Timestamp,
     writer_lock::{Refused, WriterLock},
 };
-use vocab::outcome::Failure;
+use vocab::{ids::JOB_TOKEN, outcome::Failure};
 
 use super::terminal::Pty;
 use crate::job::{JobFiles, JobRecord};
@@ -78,7 +78,7 @@ fn environment(files: &JobFiles, record: &JobRecord) -> Result<Environment, Fail
     let (dir, socket) = (files.dir().as_os_str(), files.socket().as_os_str());
     let mut own = vec![
         ("TERM", TERM.as_ref()),
-        ("STEAD_JOB_TOKEN", record.token.as_ref()),
+        (JOB_TOKEN, record.token.as_ref()),
         ("STEAD_JOB_DIR", dir),
         ("STEAD_JOB_SOCK", socket),
     ];

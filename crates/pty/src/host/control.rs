@@ -66,11 +66,11 @@ impl Host {
             return Err(Failure::not_started("input_full", why));
         }
         self.type_in(text.as_bytes());
-        self.program.watch.typed(text.as_bytes());
         if !self.crowd.is_attended() {
             // A key makes a program believe that somebody looks.
             self.tell_focus(FOCUS_OUT);
         }
+        self.program.watch.typed(text.as_bytes());
         Ok(Reply::Done { ok: true })
     }
 

@@ -3,10 +3,9 @@
 //! One client is the writer: what it types reaches the program, and its size is the terminal's. Whoever
 //! attaches becomes the writer, and one that lost the place takes it back by typing. The others look.
 
-use std::mem;
-
 use arbiter::fact::What;
 use screen::{Depth, FOCUS_IN, FOCUS_OUT, Persona, Size};
+use stdx::memory;
 use vocab::{
     limits::{HOST_CLIENTS_MAX, HOST_SNAPSHOT_BYTES_MAX},
     outcome::Failure,
@@ -242,11 +241,12 @@ impl Host {
 
     /// Removes who is gone, and looks after the writer's place.
     pub(super) fn forget_the_gone(&mut self) {
-        let (gone, kept) = mem::take(&mut self.crowd.clients)
-            .into_iter()
-            .partition(|client| client.flow == Flow::Gone);
-        self.crowd.clients = kept;
-        drop::<Vec<_>>(gone);
+        let n_before = self.crowd.clients.len();
+        self.crowd.clients.retain(|client| client.flow != Flow::Gone);
+        if self.crowd.clients.len() < n_before {
+            // A snapshot's room, and whatever else was made for it.
+            memory::give_back();
+        }
         let writer = self.crowd.writer;
         if writer.is_some()
             && !self.crowd.clients.iter().any(|c| c.is_open() && Some(c.id) == writer)

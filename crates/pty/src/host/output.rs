@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use arbiter::fact::What;
 use screen::{Event, FOCUS_OUT};
-use stdx::state_file;
+use stdx::{memory, state_file};
 use vocab::limits::{HOST_INPUT_BYTES_MAX, HOST_QUIET_MS, HOST_SCREEN_AGE_MS_MAX, HOST_TURN_BYTES};
 
 use super::{Host, READ_BYTES, terminal::Output};
@@ -109,5 +109,6 @@ impl Host {
         self.paper.recorder.flush();
         // On a full disk the old text stands; the next one is tried again.
         state_file::replace(&self.files.screen(), text::of(&self.mirror).as_bytes()).ok();
+        memory::give_back();
     }
 }

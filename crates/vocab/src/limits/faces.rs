@@ -82,6 +82,18 @@ limits! { FACES:
     ANCESTORS_MAX: usize = 64, "processes",
         "how far up a caller's family is looked at; shells rarely nest ten deep",
         "gateway::a_family_is_looked_at_so_far_up_and_no_further";
+    CONTROL_REQUESTS_MAX: usize = 64, "requests",
+        "in flight on one connection of the control protocol; the next line waits for one to end",
+        "gateway::so_many_lines_are_answered_at_a_time_and_no_more";
+    CONTROL_STREAMS_MAX: usize = 16, "streams",
+        "told at a time on one connection of the control protocol, so that answers find their way between",
+        "gateway::so_many_streams_are_told_on_a_connection_and_no_more";
+    CONTROL_ID_BYTES_MAX: usize = 1_024, "bytes",
+        "the id of a line, which each line of its answer repeats; a UUID has 38 with its quotes",
+        "gateway::an_id_comes_back_as_it_was_given_and_is_bounded";
+    CONTROL_FIELDS_MAX: usize = 64, "fields",
+        "of a line, and of arguments that are taken apart; no row knows twenty",
+        "gateway::lines_that_cannot_be_answered_say_why_and_the_connection_goes_on";
 
     // cli
     LOG_FILE_BYTES_MAX: u64 = 8 << 20, "bytes",
@@ -116,7 +128,7 @@ limits! { FACES:
         "api::a_door_that_nobody_opens_is_given_up";
     CLIENT_EVENT_BYTES_MAX: usize = 16 << 20, "bytes",
         "an event of the daemon's stream; a picture in base64 and a full text fit",
-        "cli::an_event_without_end_is_refused";
+        "api::an_event_without_end_is_refused";
     CLIENT_RECONNECTS_MAX: u32 = 5, "attempts",
         "in a row to come back to a stream that broke; some 6 s in all, a restart of the daemon",
         "cli::a_reader_gives_up_after_so_many_attempts";
@@ -138,4 +150,53 @@ limits! { FACES:
     SEND_TEXT_BYTES_MAX: usize = 256 << 10, "bytes",
         "one text typed into a job's terminal; more is a file",
         "gateway::a_text_to_type_is_bounded";
+    NOTIFY_KEPT_MAX: usize = 4_096, "jobs and sessions",
+        "whose state was told last is remembered; the oldest goes first",
+        "cli::what_needs_somebody_is_told_once_per_edge";
+    NOTIFY_WAITING_MAX: usize = 64, "notifications",
+        "that wait for the one before; a person reads no more at once",
+        "cli::a_notification_that_hangs_holds_nobody_up";
+    NOTIFY_MS_MAX: u64 = 10_000, "ms",
+        "for the program that tells something; it is ended then, and the next one has its turn",
+        "cli::a_notification_that_hangs_holds_nobody_up";
+
+    // cli, inside jobs and beside agents
+    REPORT_ANSWER_MS_MAX: u64 = 1_000, "milliseconds",
+        "how long a report waits for the job's host, which answers in one; an agent waits for its hooks",
+        "cli::a_report_to_a_host_that_is_silent_is_given_up";
+    HOOK_EVENT_BYTES_MAX: u64 = 16 << 20, "bytes",
+        "what an agent tells a hook; a file that it is about to write is in it",
+        "cli::a_hook_reads_all_that_it_is_told_and_says_nothing";
+    HOOKS_FILE_BYTES_MAX: u64 = 1 << 20, "bytes",
+        "an agent's configuration that is read and written; people write theirs by hand",
+        "cli::a_configuration_that_is_too_long_is_left_alone";
+
+    // tui
+    VIEW_LINE_BYTES_MAX: usize = 64 << 10, "bytes",
+        "a line that is written in the view, such as a prompt that was pasted",
+        "tui::a_line_takes_so_many_bytes";
+    VIEW_ITEMS_MAX: usize = 2_000, "items",
+        "what is kept of a conversation; more than anybody scrolls back, and the rest is in the store",
+        "tui::a_conversation_is_bounded";
+    VIEW_ITEM_BYTES_MAX: usize = 64 << 10, "bytes",
+        "a text of a conversation; longer ones lose their beginning, what a tool gave its end",
+        "tui::a_conversation_is_bounded";
+    VIEW_ESCAPE_MS: u64 = 50, "ms",
+        "after Escape until it counts as the key: the rest of a key's sequence comes along with it",
+        "tui::a_sequence_that_does_not_go_on_is_let_go";
+    VIEW_ORDERS_MAX: usize = 16, "orders",
+        "carried out at once; one that ends a job takes some seconds",
+        "tui::so_many_orders_are_carried_out_at_once";
+    VIEW_TOLD_MAX: usize = 256, "messages",
+        "told and not taken yet; whoever tells more waits",
+        "tui::what_is_told_waits_in_a_bounded_queue";
+    VIEW_RELOAD_MS: u64 = 200, "ms",
+        "between two reads of a list that keeps changing; a person sees no more of it",
+        "tui::a_list_that_keeps_changing_is_read_with_a_pause";
+    VIEW_RETRY_MS_MAX: u64 = 5_000, "ms",
+        "between two attempts to find the daemon again; whoever started it waits no longer",
+        "tui::a_connection_is_tried_again_with_a_bounded_wait";
+    VIEW_ERROR_BYTES_MAX: u64 = 4_096, "bytes",
+        "what is read of why a job could not be shown; its first line is told",
+        "tui::what_could_not_be_shown_says_why";
 }

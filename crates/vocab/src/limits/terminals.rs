@@ -228,4 +228,20 @@ limits! { TERMINALS:
     ARBITER_REGION_LINES_MAX: usize = 40, "lines",
         "that a condition may look at; a dialog is no higher",
         "arbiter::rules_beyond_their_limits_are_refused";
+    // worktree
+    WORKTREE_GIT_MS_MAX: u64 = 600_000, "ms",
+        "one command of git about a job's worktree; a checkout of a large repository takes minutes",
+        "worktree::a_git_that_does_not_end_is_ended";
+    WORKTREE_GIT_BYTES_MAX: u64 = 128 << 20, "bytes",
+        "what one command of git says; the names of a million files",
+        "worktree::what_git_says_is_bounded";
+    WORKTREE_WHY_CHARS_MAX: usize = 300, "characters",
+        "git's words quoted in a failure; a sentence or two",
+        "worktree::a_long_complaint_is_cut";
+    WORKTREE_NAME_CHARS_MAX: usize = 40, "characters",
+        "a word that a branch or a directory is called by",
+        "worktree::a_name_becomes_a_short_word";
+    WORKTREE_NESTED_MAX: usize = 8, "repositories",
+        "in one another below a worktree; submodules of submodules end at three",
+        "worktree::repositories_in_one_another_are_looked_into_only_so_deep";
 }

@@ -1,4 +1,4 @@
-//! What an arbiter keeps, for how long, and what it says of it.
+//! What an arbiter keeps, for how long, and what it says of it; and what it does not heed.
 
 use super::*;
 
@@ -92,4 +92,53 @@ fn a_screen_is_looked_at_when_it_stands_still_or_has_not_for_long() {
     let mut other = super::arbiter("make");
     other.note(Fact::new(AT(100), What::Wrote));
     assert!(!other.wants_look(AT(99_000)));
+}
+
+#[test]
+fn an_explanation_can_be_read() {
+    let mut arbiter = super::arbiter("claude");
+    arbiter.note(Fact::new(AT(0), report("hook", Claim::Working, Some(2))));
+    arbiter.note(Fact::new(AT(1_000), report("hook", Claim::Idle, Some(1))));
+    arbiter.note(Fact::new(AT(2_000), screen(Claim::Idle)(2_000)));
+    let expected = "\
+working, as was reported: hook reported it
+  for 2.5 s, confidence high
+  agent: claude
+weighed:
+  decides    hook reported it (working)
+  waits      its screen is of the kind rule (idle): it must last before it takes back a stronger kind
+heard:
+  0.5 s ago      screen        idle (rule)
+  2.5 s ago      report        working (hook)
+late reports that were ignored: 1
+judged again in 2.5 s, if nothing happens before
+";
+    assert_eq!(arbiter.explain(AT(2_500)).to_string(), expected);
+}
+
+#[test]
+fn a_shell_tells_its_prompt_and_an_agents_marks_mean_nothing() {
+    for (command, state, source) in
+        [("bash", State::Done, Source::Signal), ("pi", State::Working, Source::Process)]
+    {
+        check(
+            command,
+            vec![
+                F(0, What::Marked(Mark::Prompt)),
+                Is(0, state, source),
+                F(1, What::Marked(Mark::Running)),
+                Is(
+                    1,
+                    State::Working,
+                    if command == "bash" { Source::Signal } else { Source::Process },
+                ),
+                F(2, What::Marked(Mark::Prompt)),
+                Is(2, state, source),
+            ],
+        );
+    }
+    check(
+        "vim",
+        vec![F(0, What::Titled("Action Required".into())), Is(0, State::Working, Source::Process)],
+    );
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ffi::OsStr, path::Path, process::ExitCode};
 
 use api::{
     client::{Client, Target},
-    job::{DispatchJob, JobRow},
+    job::{DispatchJob, JobRow, WorktreeWish},
     routes::Endpoint,
 };
 use sandbox::Environment;
@@ -33,8 +33,12 @@ pub(super) async fn run(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
             Some(file) => Some(run::absolute(file)?.into()),
             None => None,
         },
+        worktree: args.worktree.map(|branch| WorktreeWish {
+            branch: Some(branch).filter(|branch| !branch.is_empty()),
+        }),
         origin: Some("bg".to_owned()),
         record: !args.no_record,
+        ..DispatchJob::default()
     };
     let row: JobRow = client
         .json(Endpoint::JobDispatch, Target::default(), Some(&wish))
@@ -58,7 +62,9 @@ pub(super) async fn run(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
 
 /// Returns what the program sees of the environment, and the names among it that a person gave. It is
 /// this command's environment: the daemon's is whoever's who started it.
-fn environment(named: &[String]) -> Result<(BTreeMap<String, String>, Vec<String>), Failure> {
+pub(crate) fn environment(
+    named: &[String],
+) -> Result<(BTreeMap<String, String>, Vec<String>), Failure> {
     let all = env::all();
     let mut built = Environment::for_jobs(&all, &[]);
     let mut names = Vec::new();

@@ -7,6 +7,7 @@ use api::{
     client::{Client, Target},
     job::JobRow,
     routes::Endpoint,
+    sse,
 };
 use http_body_util::BodyExt as _;
 use vocab::{job::JobState, outcome::Failure};
@@ -14,7 +15,7 @@ use vocab::{job::JobState, outcome::Failure};
 use crate::{
     args::{Until, Wait},
     exit,
-    print::{self, clean, sse},
+    print::{self, clean},
     role::jobs::{list, show_any},
 };
 

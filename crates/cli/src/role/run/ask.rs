@@ -10,13 +10,13 @@ use api::{
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
+use tui::change::{self, Change};
 use vocab::{
     message::{Answer, Block},
     outcome::Failure,
 };
 
-use super::change;
-use crate::print::{self, Style, clean};
+use crate::print::{self, Style, clean, words};
 
 /// What the person said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,8 +96,8 @@ pub(crate) async fn read_line() -> Option<String> {
 /// Words the question: everything that will run.
 pub(crate) fn question(block: &Block, style: Style) -> String {
     let tool = style.bold(&clean::clean_line(&block.tool));
-    if let Some(shown) = change::shown(&block.tool, &block.input, style) {
-        return format!("\n{tool} {shown}");
+    if let Some(change) = change::of(&block.tool, &block.input) {
+        return format!("\n{tool} {}", patch(&change, style));
     }
     let mut out = format!("\n{tool} wants to run:\n");
     let Value::Object(fields) = &block.input else {
@@ -117,6 +117,24 @@ pub(crate) fn question(block: &Block, style: Style) -> String {
                 clean::clean(&text)
             ));
         }
+    }
+    out
+}
+
+fn patch(change: &Change, style: Style) -> String {
+    let mut out = format!("{}\n", clean::clean_line(&change.head));
+    for line in &change.lines {
+        let line = clean::clean(line).replace('\n', " ");
+        let drawn = match line.chars().next() {
+            Some('+') => style.green(&line),
+            Some('-') => style.red(&line),
+            _ => style.dim(&line),
+        };
+        out.push_str(&format!("    {drawn}\n"));
+    }
+    if 0 < change.n_more {
+        let more = words::lines(change.n_more);
+        out.push_str(&format!("    {}\n", style.red(&format!("… {more} more are not shown"))));
     }
     out
 }
@@ -152,6 +170,26 @@ mod tests {
         ] {
             assert_eq!(understand(line), said, "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_change_is_asked_about_as_a_short_patch() {
+        let question = |tool: &str, input: serde_json::Value| {
+            let block: Block = serde_json::from_value(serde_json::json!({
+                "id": format!("blk_{}", "0".repeat(32)), "call": "c1", "tool": tool, "asked_at": 0,
+                "input": input,
+            }))
+            .unwrap();
+            question(&block, Style(false))
+        };
+        let edits = serde_json::json!([{"oldText": "a\nb", "newText": "a\nc\x1b[2J"}]);
+        assert_eq!(
+            question("edit", serde_json::json!({"edits": edits, "path": "src/a.rs"})),
+            "\nedit wants to change src/a.rs:\n    - b\n    + c␛[2J\n"
+        );
+        let long = serde_json::json!({"path": "n", "content": "l\n".repeat(403)});
+        let long = question("write", long);
+        assert!(long.ends_with("    … 3 lines more are not shown\n"), "{long}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use api::{
     agent::RunRequest,
     client::{Client, ClientError, Target},
     routes::Endpoint,
+    sse::{Decoder, Event},
 };
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -17,10 +18,7 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
-use crate::print::{
-    sse::{Decoder, Event},
-    words,
-};
+use crate::print::words;
 
 /// What the stream told.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,8 +9,8 @@ use std::{
 };
 
 use serde_json::Value;
+use tui::call;
 
-use super::call;
 use crate::print::{Look, clean, markdown::Markdown, width, words};
 
 /// Something to print.

@@ -5,12 +5,10 @@
 use api::session::SessionDetail;
 use serde_json::Value;
 use stdx::clock::Timestamp;
+use tui::call;
 use vocab::live::state_word;
 
-use crate::{
-    print::{Look, Style, clean, markdown::Markdown, words},
-    role::run::call,
-};
+use crate::print::{Look, Style, clean, markdown::Markdown, words};
 
 /// Lines of a tool's text that a page shows; all of it is in the JSON.
 const OUTPUT_LINES_SHOWN: usize = 12;

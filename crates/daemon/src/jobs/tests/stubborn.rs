@@ -28,6 +28,7 @@ async fn alone(rig: &Rig) -> Arc<Jobs> {
         store: life.store,
         hub: life.jobs.parts.hub.clone(),
         launcher: Arc::new(Nobody),
+        trees: rig.trees(),
     });
     jobs.adopt().await;
     jobs
@@ -127,9 +128,11 @@ fn entry(at: i64, ended_at: Option<i64>) -> book::Entry {
         env_names: Vec::new(),
         token: String::new(),
         session_file: None,
+        worktree: None,
         origin: "bg".into(),
         record: false,
         agent: false,
+        asked: pty::job::Asked::default(),
         created_at: at,
         daemon_socket: None,
         stead_version: "0".into(),

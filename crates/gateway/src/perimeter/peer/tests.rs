@@ -13,9 +13,9 @@ fn a_process_that_names_itself_in_any_bytes_keeps_its_parents() {
     let parent = Stat::of(me).unwrap().parent;
     for name in [&b"\xff\xfe"[..], b") Z 1 ("] {
         fs::write("/proc/self/comm", name).unwrap();
-        assert_eq!(descends(me, parent), Some(true), "{name:?}");
+        assert_eq!(family(me, parent), (vec![me], Top::Us), "{name:?}");
         // Nobody of the family, up to its very first.
-        assert_eq!(descends(me, u32::MAX), Some(false), "{name:?}");
+        assert_eq!(family(me, u32::MAX).1, Top::Nobody, "{name:?}");
     }
 }
 
@@ -33,16 +33,19 @@ fn a_family_is_looked_at_so_far_up_and_no_further() {
         .unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let mut family = vec![line.trim().parse::<u32>().unwrap()];
+    let mut all = vec![line.trim().parse::<u32>().unwrap()];
     let me = std::process::id();
-    while family.last() != Some(&me) {
-        let parent = Stat::of(*family.last().unwrap()).unwrap().parent;
-        family.push(parent);
+    while all.last() != Some(&me) {
+        let parent = Stat::of(*all.last().unwrap()).unwrap().parent;
+        all.push(parent);
     }
-    let youngest = family[0];
-    assert_eq!(descends(youngest, family[1]), Some(true));
-    assert_eq!(descends(youngest, family[limits::ANCESTORS_MAX]), Some(true));
-    assert_eq!(descends(youngest, family[limits::ANCESTORS_MAX + 1]), None);
+    let check = |ancestor: usize, top: Top| {
+        let n_seen = ancestor.min(limits::ANCESTORS_MAX + 1);
+        assert_eq!(family(all[0], all[ancestor]), (all[..n_seen].to_vec(), top), "{ancestor}");
+    };
+    check(1, Top::Us);
+    check(limits::ANCESTORS_MAX, Top::Us);
+    check(limits::ANCESTORS_MAX + 1, Top::Unknown);
     drop(child.stdin.take());
     child.wait().unwrap();
 }

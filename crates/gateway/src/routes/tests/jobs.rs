@@ -132,7 +132,7 @@ async fn what_ended_long_ago_is_shown_when_asked_for() {
     stage.ended(&job.id).await;
     stage.services.daemon.jobs.close();
     // As it is read by the next daemon, when it ended a moment before the limit and one after it.
-    for (past, shown) in [(ROSTER_AGE_MS - 60_000, 1), (ROSTER_AGE_MS, 0)] {
+    for (past, shown) in [(ROSTER_AGE_MS - 60_000, 1), (ROSTER_AGE_MS + 1, 0)] {
         let paths = &stage.services.daemon.paths;
         let files = pty::job::JobFiles::new(&paths.home, &paths.runtime, &id);
         let mut note = files.read_note().unwrap().unwrap();
@@ -160,7 +160,8 @@ async fn a_text_to_type_is_bounded() {
         let answer = stage.ask::<_, Value>(Endpoint::JobSend, &job.id, &text).await;
         assert_eq!(answer.err().map(|problem| problem.code).as_deref(), code);
     }
-    let _row: JobRow = stage.ask(Endpoint::JobStop, &job.id, &json!({})).await.unwrap();
+    let stopped: JobRow = stage.ask(Endpoint::JobStop, &job.id, &json!({})).await.unwrap();
+    assert_eq!(stopped.state, JobState::Stopped);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::DirBuilderExt, path::PathBuf};
 use ::daemon::{
     host::Parts as HostParts,
     hub::Hub,
-    jobs::{Jobs, Launcher, Parts as JobParts},
+    jobs::{Jobs, Launcher, Parts as JobParts, Trees},
     paths::{Paths, SOCKET_NAME},
     workspaces::{Openings, Registered, Workspaces},
 };
@@ -131,6 +131,7 @@ fn jobs(paths: &Paths, clock: &Clock, store: &Store, hub: &Hub) -> Arc<Jobs> {
         store: store.clone(),
         hub: hub.clone(),
         launcher: Arc::new(Threads),
+        trees: Trees::new(&paths.home, &[]),
     })
 }
 

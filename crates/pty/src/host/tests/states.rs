@@ -1,6 +1,7 @@
 //! How a job says that it is, and how that is told.
 
 use super::*;
+use crate::hello::{Control, Reply, Said, Token};
 
 const TOKEN: &str = "token-of-the-job";
 
@@ -88,6 +89,23 @@ fn only_who_knows_the_token_may_report() {
     });
     let asked = json!({"op": "report", "state": "done", "token": ""});
     assert_eq!(empty.unwrap().control().ask(&asked)["error"]["code"], "forbidden");
+}
+
+#[test]
+fn a_host_can_be_asked_for_one_thing() {
+    let job = Job::sh("cat");
+    let explained = crate::ask::ask(job.files.socket(), &Control::Explain).unwrap();
+    let Reply::Explained(explained) = explained else { panic!("{explained:?}") };
+    let text = explained.to_string();
+    assert!(text.starts_with("working, as the process tells: the program runs\n"), "{text}");
+    let token = Token("wrong".into());
+    let report =
+        Control::Report { state: Said::Done, message: None, seq: None, source: None, token };
+    assert!(!format!("{report:?}").contains("wrong"));
+    let Reply::Failed { error } = crate::ask::ask(job.files.socket(), &report).unwrap() else {
+        panic!("a wrong token was taken");
+    };
+    assert_eq!(error.code, "forbidden");
 }
 
 #[test]

@@ -5,41 +5,42 @@
 
 use serde_json::{Map, Value};
 
-use crate::print::{Style, clean, words};
-
 /// Lines of a change that a question shows. Who says yes says it to all of them, so it is as many as a
 /// person can still read, and not as few as would look neat.
 const LINES_SHOWN: usize = 400;
 
+/// A change as it is asked about. Its texts are as the model wrote them: whoever draws them cleans them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// What is wanted of which file.
+    pub head: String,
+    /// The patch; each line begins with `+`, `-` or `@@`.
+    pub lines: Vec<String>,
+    /// How many more lines it has.
+    pub n_more: usize,
+}
+
 /// Words what a call of `edit` or `write` wants; none for other calls.
-pub(crate) fn shown(tool: &str, input: &Value, style: Style) -> Option<String> {
+#[must_use]
+pub fn of(tool: &str, input: &Value) -> Option<Change> {
     let fields = input.as_object()?;
-    let path = clean::clean_line(fields.get("path")?.as_str()?);
-    let (head, lines) = match tool {
+    let path = fields.get("path")?.as_str()?;
+    let (head, mut lines) = match tool {
         "edit" => (format!("wants to change {path}:"), edit(fields)?),
         "write" => {
             let text = only(fields, "content")?.as_str()?;
-            let lines = words::lines(text.lines().count());
-            let head = format!("wants to write {path} ({} bytes, {lines}):", text.len());
+            let n_lines = match text.lines().count() {
+                1 => "1 line".to_owned(),
+                n => format!("{n} lines"),
+            };
+            let head = format!("wants to write {path} ({} bytes, {n_lines}):", text.len());
             (head, marked('+', text.lines()))
         }
         _ => return None,
     };
-    let mut out = format!("{head}\n");
-    for line in lines.iter().take(LINES_SHOWN) {
-        let line = clean::clean(line).replace('\n', " ");
-        let drawn = match line.chars().next() {
-            Some('+') => style.green(&line),
-            Some('-') => style.red(&line),
-            _ => style.dim(&line),
-        };
-        out.push_str(&format!("    {drawn}\n"));
-    }
-    if lines.len() > LINES_SHOWN {
-        let more = words::lines(lines.len() - LINES_SHOWN);
-        out.push_str(&format!("    {}\n", style.red(&format!("… {more} more are not shown"))));
-    }
-    Some(out)
+    let n_more = lines.len().saturating_sub(LINES_SHOWN);
+    lines.truncate(LINES_SHOWN);
+    Some(Change { head, lines, n_more })
 }
 
 /// Returns the one field beside the path; a further one would not be shown.
@@ -80,30 +81,34 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn check(tool: &str, input: Value, expected: Option<&str>) {
-        assert_eq!(shown(tool, &input, Style(false)).as_deref(), expected, "{tool} {input}");
+    fn check(tool: &str, input: Value, expected: Option<(&str, &[&str])>) {
+        let change = of(tool, &input);
+        let told = change.as_ref().map(|change| {
+            let lines: Vec<&str> = change.lines.iter().map(String::as_str).collect();
+            (change.head.as_str(), lines)
+        });
+        assert_eq!(told, expected.map(|(head, lines)| (head, lines.to_vec())), "{tool} {input}");
     }
 
     #[test]
-    fn a_change_is_asked_about_as_a_short_patch() {
+    fn a_change_becomes_a_short_patch() {
         let edits = json!([
-            {"oldText": "a\nb\nz", "newText": "a\nc\x1b[2J\nd\nz"},
+            {"oldText": "a\nb\nz", "newText": "a\nc\nd\nz"},
             {"oldText": "x", "newText": ""},
         ]);
         check(
             "edit",
             json!({"edits": edits, "path": "src/a.rs"}),
-            Some("wants to change src/a.rs:\n    - b\n    + c␛[2J\n    + d\n    @@\n    - x\n"),
+            Some(("wants to change src/a.rs:", &["- b", "+ c", "+ d", "@@", "- x"])),
         );
         check(
             "write",
             json!({"path": "n.txt", "content": "one\ntwo\n"}),
-            Some("wants to write n.txt (8 bytes, 2 lines):\n    + one\n    + two\n"),
+            Some(("wants to write n.txt (8 bytes, 2 lines):", &["+ one", "+ two"])),
         );
         let long = json!({"path": "n", "content": "l\n".repeat(LINES_SHOWN + 3)});
-        let long = shown("write", &long, Style(false)).unwrap();
-        assert_eq!(long.lines().count(), LINES_SHOWN + 2);
-        assert!(long.ends_with("    … 3 lines more are not shown\n"), "{long}");
+        let long = of("write", &long).unwrap();
+        assert_eq!((long.lines.len(), long.n_more), (LINES_SHOWN, 3));
     }
 
     #[test]

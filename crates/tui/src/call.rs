@@ -4,8 +4,6 @@
 
 use serde_json::Value;
 
-use crate::print::words;
-
 /// The arguments that say most, in the order in which they are looked for.
 const TELLING: &[&str] = &[
     "command",
@@ -21,7 +19,8 @@ const TELLING: &[&str] = &[
 ];
 
 /// Returns what a call is about, on one line.
-pub(crate) fn subject(tool: &str, input: &Value) -> String {
+#[must_use]
+pub fn subject(tool: &str, input: &Value) -> String {
     let text = |name: &str| input.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     if matches!(tool, "grep" | "find") {
         let mut out = text("pattern").unwrap_or_default().to_owned();
@@ -49,7 +48,8 @@ pub(crate) fn subject(tool: &str, input: &Value) -> String {
 }
 
 /// Returns what came of a call that succeeded.
-pub(crate) fn result(tool: &str, output: &Value) -> String {
+#[must_use]
+pub fn result(tool: &str, output: &Value) -> String {
     let blocks = output.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let of_type = |kind: &'static str| {
         blocks.iter().filter(move |block| block.get("type").and_then(Value::as_str) == Some(kind))
@@ -73,20 +73,24 @@ pub(crate) fn result(tool: &str, output: &Value) -> String {
     let only = text.trim();
     match (tool, count) {
         (_, 0) => "nothing".to_owned(),
-        ("read" | "grep" | "find" | "ls", _) if !only.starts_with(['(', 'N']) => {
-            words::lines(count)
-        }
+        ("read" | "grep" | "find" | "ls", _) if !only.starts_with(['(', 'N']) => lines(count),
         (_, 1) => only.to_owned(),
-        _ => words::lines(count),
+        _ => lines(count),
     }
 }
 
 /// Returns how a refusal by a person is told, with the reason that the model was given.
-pub(crate) fn refused(hint: Option<&str>) -> String {
+#[must_use]
+pub fn refused(hint: Option<&str>) -> String {
     match hint.and_then(|hint| hint.strip_prefix("their words: ")) {
         Some(reason) => format!("refused: {reason}"),
         None => "refused".to_owned(),
     }
+}
+
+/// Says how many lines, with the right word.
+fn lines(n: usize) -> String {
+    if n == 1 { "1 line".to_owned() } else { format!("{n} lines") }
 }
 
 /// Counts the lines of the patch that a change reports.
@@ -103,7 +107,8 @@ fn changed_lines(output: &Value) -> Option<(usize, usize)> {
 
 /// Returns the most telling line of a failure: how a program ended stands at the end of its output, why a
 /// call never began at the beginning.
-pub(crate) fn failure(tool: &str, text: &str, effect: Option<&str>) -> String {
+#[must_use]
+pub fn failure(tool: &str, text: &str, effect: Option<&str>) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let ran = tool == "bash" && effect != Some("not_started");
     let line = if ran { lines.next_back() } else { lines.next() };

@@ -7,23 +7,23 @@ use vocab::limits::CLIENT_EVENT_BYTES_MAX;
 
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Event {
+pub struct Event {
     /// Its name; empty when the stream gave none.
-    pub(crate) name: String,
+    pub name: String,
     /// Its data, lines joined by line feeds.
-    pub(crate) data: String,
+    pub data: String,
     /// Its id, where it carries one.
-    pub(crate) id: Option<String>,
+    pub id: Option<String>,
 }
 
 /// An event is larger than any that a daemon sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream is larger than {CLIENT_EVENT_BYTES_MAX} bytes")]
-pub(crate) struct TooLarge;
+pub struct TooLarge;
 
 /// The state between two chunks of bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Decoder {
+pub struct Decoder {
     line: Vec<u8>,
     event: Event,
     has_data: bool,
@@ -35,11 +35,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When an event grows beyond its bound; the stream is then of no use any more.
-    pub(crate) fn feed(
-        &mut self,
-        bytes: &[u8],
-        out: &mut impl Extend<Event>,
-    ) -> Result<(), TooLarge> {
+    pub fn feed(&mut self, bytes: &[u8], out: &mut impl Extend<Event>) -> Result<(), TooLarge> {
         for &byte in bytes {
             let after_cr = std::mem::replace(&mut self.after_cr, byte == b'\r');
             match byte {

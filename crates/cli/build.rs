@@ -1,0 +1,16 @@
+//! Links the program to a fixed address: a host that only sleeps would otherwise own a copy of every page
+//! that the loader writes addresses into (`docs/adr/0011-fixed-address.md`).
+//!
+//! Nothing is generated here.
+
+#![expect(clippy::disallowed_methods, reason = "cargo tells a build script its target that way")]
+#![expect(clippy::print_stdout, reason = "a build script speaks to cargo that way")]
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    let of_target = |name| std::env::var(name).unwrap_or_default();
+    // Elsewhere programs have no fixed address, or a linker of other words.
+    if of_target("CARGO_CFG_TARGET_OS") == "linux" && of_target("CARGO_CFG_TARGET_ENV") == "gnu" {
+        println!("cargo::rustc-link-arg-bin=stead=-no-pie");
+    }
+}

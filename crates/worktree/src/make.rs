@@ -1,0 +1,134 @@
+//! Making a worktree, and unmaking one in which nobody has worked.
+
+use std::path::Path;
+
+use rustix::fs::FileType;
+use stdx::state_file;
+use vocab::job::Worktree;
+
+use crate::{
+    error::TreeError,
+    find::Planned,
+    git::GitError,
+    ground::{self, Listed, Room, Trees},
+};
+
+impl Trees {
+    /// Makes a worktree that was planned.
+    ///
+    /// # Errors
+    /// When it cannot be made; nothing of it is left.
+    pub fn make(&self, planned: &Planned) -> Result<(), TreeError> {
+        let tree = &planned.tree;
+        self.prepare()?;
+        let room = self.room(tree)?;
+        if ground::kind(&tree.path).is_some() || ground::kind(&room.admin()).is_some() {
+            return Err(TreeError::NotMade(format!("{} is there", tree.path.display())));
+        }
+        if room.tip()?.is_some() {
+            return Err(TreeError::BranchExists(tree.branch.clone()));
+        }
+        let made = room.repository().that_fetches().ok(&[
+            &"worktree",
+            &"add",
+            &"--quiet",
+            &"--no-guess-remote",
+            &"-b",
+            &tree.branch,
+            &"--",
+            &tree.path,
+            &tree.base,
+        ]);
+        let made = made.map_err(|error| match error {
+            GitError::Failed { why, .. } => TreeError::NotMade(why),
+            GitError::Plan(_) | GitError::Begin(_) | GitError::Streams(_) => error.into(),
+        });
+        let made = made.and_then(|_| room.check(&planned.cwd));
+        if made.is_err() {
+            // The first failure is the one to tell.
+            room.unmake().ok();
+        }
+        made
+    }
+
+    /// Removes a worktree in which nothing was begun, with its branch.
+    ///
+    /// # Errors
+    /// When something of it cannot be removed.
+    pub fn unmake(&self, tree: &Worktree) -> Result<(), TreeError> {
+        self.room(tree)?.unmake()
+    }
+
+    /// Gives a worktree up: removes it with its branch and with everything that is nowhere else.
+    ///
+    /// # Errors
+    /// When something of it cannot be removed.
+    pub fn discard(&self, tree: &Worktree) -> Result<(), TreeError> {
+        let room = self.room(tree)?;
+        let tip = if room.has_repository() { room.tip()? } else { None };
+        room.remove(tip.as_deref())
+    }
+}
+
+impl Room<'_> {
+    /// Checks that git has made what was planned.
+    fn check(&self, cwd: &Path) -> Result<(), TreeError> {
+        let there = self.work.at(&self.tree.path);
+        let own = there.path(&[&"rev-parse", &"--absolute-git-dir"])?;
+        if own != self.admin() {
+            let why = format!("git keeps it in {}, and not where it was to", own.display());
+            return Err(TreeError::NotMade(why));
+        }
+        if ground::kind(cwd) != Some(FileType::Directory) {
+            return Err(TreeError::NotMade(format!("{} is not in it", cwd.display())));
+        }
+        Ok(())
+    }
+
+    fn unmake(&self) -> Result<(), TreeError> {
+        let tip = self.tip()?.filter(|tip| *tip == self.tree.base);
+        self.remove(tip.as_deref())
+    }
+
+    /// Removes all of it, and its branch where that is still at `tip`. What was begun goes on.
+    pub(crate) fn remove(&self, tip: Option<&str>) -> Result<(), TreeError> {
+        let not = |why: String| TreeError::NotRemoved { path: self.tree.path.clone(), why };
+        let (path, aside) = (&self.tree.path, self.aside());
+        let clear = || state_file::remove_tree(&aside).map_err(|error| not(error.to_string()));
+        if ground::kind(path).is_some() {
+            clear()?;
+            // From here on it is under another name, so that nobody takes what is left of it for the whole:
+            // this name goes last.
+            state_file::set_aside(path, &aside).map_err(|error| not(error.to_string()))?;
+        }
+        if self.has_repository() {
+            self.forget(tip).map_err(|error| not(error.to_string()))?;
+        }
+        self.clear_index().map_err(|error| not(error.to_string()))?;
+        clear()?;
+        Ok(())
+    }
+
+    /// Makes git forget it, and its branch.
+    fn forget(&self, tip: Option<&str>) -> Result<(), GitError> {
+        let repository = self.repository();
+        if self.list()?.iter().any(|listed| listed.path == self.tree.path) {
+            // Twice: also one that somebody has locked, or that was never finished.
+            let force = "--force";
+            repository.ok(&[&"worktree", &"remove", &force, &force, &"--", &self.tree.path])?;
+        }
+        let Some(tip) = tip else { return Ok(()) };
+        let branch = self.branch();
+        let is_elsewhere = |listed: &Listed| {
+            listed.branch.as_deref() == Some(branch.as_str()) && listed.path != self.tree.path
+        };
+        if self.list()?.iter().any(is_elsewhere) {
+            return Ok(());
+        }
+        repository.ok(&[&"update-ref", &"--no-deref", &"-d", &branch, &tip])?;
+        // Where it has no configuration there is none to remove.
+        let section = format!("branch.{}", self.tree.branch);
+        repository.maybe(&[&"config", &"--local", &"--remove-section", &section]).ok();
+        Ok(())
+    }
+}

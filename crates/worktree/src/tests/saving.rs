@@ -1,0 +1,163 @@
+//! Whatever is in a worktree alone comes back, byte for byte.
+
+use super::*;
+
+/// Does something to a worktree, retires it, and brings what was saved back by the commands that are told.
+/// The first of them must bring the files back.
+fn check(script: &str, n_saved: usize) {
+    let rig = Rig::new();
+    let made = rig.made();
+    made.sh(script);
+    let before = contents(made.path());
+    let saved = made.retire().unwrap_or_else(|error| panic!("{script}: {error}"));
+    made.assert_gone();
+    assert_eq!(saved.len(), n_saved, "{script}: {saved:?}");
+    for (nth, saved) in saved.iter().enumerate() {
+        assert_eq!(saved.repository, rig.repository);
+        rig.sh(rig.dir.path(), &saved.command);
+        if nth == 0 {
+            assert_eq!(contents(&rig.repository), before, "{script}");
+        }
+    }
+    // Nothing is left over in what was brought back.
+    assert_eq!(rig.sh(&rig.repository, "git status --porcelain"), "", "{script}");
+}
+
+#[test]
+fn what_was_not_committed_comes_back() {
+    for script in [
+        "echo more >>a.txt",
+        "echo staged >a.txt; git add a.txt; echo later >a.txt",
+        "echo new >new.txt; mkdir -p d/e; echo deep >d/e/f.txt; git add d",
+        "rm a.txt; git rm -q --cached b/c.txt",
+        "git mv a.txt moved.txt; echo more >>moved.txt",
+        "chmod +x a.txt; chmod -x run.sh",
+        "ln -sfn nowhere link; rm -r b; ln -s /etc b; rm a.txt; mkdir a.txt; echo x >a.txt/x",
+        "head -c 100000 /dev/urandom >random; printf 'a\\000b' >nul; printf 'a\\r\\nb\\n' >crlf; : >empty",
+        "printf x >'with space'; printf x >'new\nline'; printf x >-dash; printf x >\"ünï 'q' \\\\\"",
+        "printf x >'a*'; printf x >':(top)b'; printf x >'\"q\"'; git add -A; printf y >'a*'",
+        "git add -N a.txt; echo x >later; git add -N later",
+    ] {
+        check(script, 1);
+    }
+}
+
+#[test]
+fn what_is_saved_elsewhere_is_not_saved_again() {
+    for script in [
+        "true",
+        "mkdir ignored; echo x >ignored/x; echo x >x.log",
+        "mkdir -p empty/directory",
+        // Commits that another branch or a remote has.
+        "echo x >x; git add x; git commit -qm x; git -C $REPO merge -q stead/fix-the-build",
+        "echo x >x; git add x; git commit -qm x; git update-ref refs/remotes/o/x HEAD",
+        "git switch -qc other; echo x >x; git add x; git commit -qm x",
+        "git switch -q --detach; touch a.txt",
+    ] {
+        let rig = Rig::new();
+        let made = rig.made();
+        made.sh(script);
+        assert_eq!(made.retire().unwrap(), [], "{script}");
+        made.assert_gone();
+    }
+}
+
+#[test]
+fn commits_that_no_branch_has_come_back() {
+    let commit = "echo x >x; git add x; git commit -qm x";
+    check(commit, 1);
+    check(&format!("{commit}; echo more >>x"), 1);
+    check(&format!("git switch -q --detach; {commit}"), 1);
+    check(&format!("git switch -q --detach; {commit}; echo more >>x; echo y >y; git add y"), 1);
+    // The branch is elsewhere than the head.
+    check(
+        &format!("{commit}; git switch -q --detach main; echo y >y; git add y; git commit -qm y"),
+        2,
+    );
+    check(&format!("{commit}; git switch -q --detach main; echo y >y"), 2);
+    check(&format!("{commit}; git switch -qc other main; echo y >y"), 2);
+    // A branch without a commit.
+    check("git switch -q --orphan fresh; echo y >y; git add y; echo z >z", 1);
+}
+
+#[test]
+fn what_was_begun_comes_back_with_its_conflicts() {
+    let sides = "echo ours >a.txt; git commit -qam ours; git switch -q --detach main
+        echo theirs >a.txt; git commit -qam theirs; git tag theirs; git switch -q stead/fix-the-build";
+    // The files, and the side that only a tag has.
+    check(&format!("{sides}; ! git merge -q theirs >/dev/null; git diff --quiet || echo x >x"), 2);
+    check(&format!("{sides}; ! git cherry-pick theirs >/dev/null 2>&1; rm a.txt; echo x >x"), 2);
+    // The files on the other side, and the branch, which a rebase moves last.
+    check(&format!("{sides}; ! git rebase -q theirs >/dev/null 2>&1; echo both >a.txt"), 2);
+    check(&format!("{sides}; ! git rebase -q theirs >/dev/null 2>&1; git add a.txt"), 2);
+    check(&format!("{sides}; git merge -q --no-commit -s ours theirs; echo x >x"), 2);
+}
+
+#[test]
+fn what_is_hidden_from_git_comes_back() {
+    check("git update-index --assume-unchanged a.txt; echo hidden >a.txt", 1);
+    check("git update-index --skip-worktree a.txt; echo hidden >a.txt", 1);
+}
+
+#[test]
+fn what_is_staged_comes_back_as_it_was_staged() {
+    let rig = Rig::new();
+    let made = rig.made();
+    made.sh("echo staged >a.txt; echo new >new; git add -A; echo later >a.txt; rm b/c.txt");
+    let (before, staged) = (contents(made.path()), made.sh("git write-tree"));
+    let reference = made.retire().unwrap().remove(0).reference;
+    assert_eq!(reference, "refs/stead/saved/0123abcd");
+    let there = |script: &str| rig.sh(&rig.repository, script);
+    assert_eq!(there(&format!("git rev-parse {reference}^2^{{tree}}")), staged);
+    assert_eq!(
+        there(&format!("git log -1 --format=%s {reference}")),
+        "what was not committed in the job fix the build (0123abcd)"
+    );
+    // It has the form of a stash.
+    there(&format!("git stash apply -q --index {reference}"));
+    assert_eq!(there("git write-tree"), staged);
+    assert_eq!(contents(&rig.repository), before);
+}
+
+#[test]
+fn an_ignored_file_that_was_added_all_the_same_comes_back_as_it_is() {
+    let rig = Rig::new();
+    let made = rig.made();
+    made.sh("echo staged >x.log; git add -f x.log; echo later >x.log; echo x >y.log");
+    let saved = made.retire().unwrap();
+    rig.sh(rig.dir.path(), &saved[0].command);
+    assert_eq!(rig.sh(&rig.repository, "cat x.log; ls *.log"), "later\nx.log");
+}
+
+#[test]
+fn a_sparse_worktree_loses_nothing_and_gains_nothing() {
+    let rig = Rig::new();
+    let made = rig.made();
+    made.sh("git sparse-checkout set --cone b 2>/dev/null; test ! -e b/../d; echo more >>b/c.txt");
+    made.sh("mkdir out; echo out >out/side");
+    rig.sh(&rig.repository, "mkdir e; echo e >e/e; git add e; git commit -qm e");
+    made.sh("git merge -q main; test ! -e e");
+    let saved = made.retire().unwrap();
+    rig.sh(rig.dir.path(), &saved[0].command);
+    let there = "cat b/c.txt out/side e/e; git diff --name-only main";
+    assert_eq!(rig.sh(&rig.repository, there), "c\nmore\nout\ne\nb/c.txt\nout/side");
+}
+
+#[test]
+fn what_filters_make_of_files_is_undone_by_them() {
+    let rig = Rig::new();
+    rig.sh(&rig.repository, "git config filter.rot.clean 'tr a-z n-za-m'; git config filter.rot.smudge 'tr a-z n-za-m'
+        git config filter.rot.required true; echo '*.rot filter=rot' >.gitattributes; echo plain >x.rot
+        git add -A; git commit -qm filtered; git config core.safecrlf true; git config core.autocrlf input");
+    let made = rig.made();
+    assert_eq!(made.sh("cat x.rot"), "plain");
+    made.sh("echo changed >x.rot; printf 'a\\r\\n' >crlf");
+    let saved = made.retire().unwrap();
+    rig.sh(rig.dir.path(), &saved[0].command);
+    assert_eq!(rig.sh(&rig.repository, "cat x.rot; git show HEAD:x.rot"), "changed\npunatrq");
+    // One that fails loses nothing.
+    let made = rig.made();
+    made.sh("echo again >x.rot; git config filter.rot.clean false");
+    assert_eq!(made.retire().unwrap_err().code(), "worktree_unsaved");
+    assert_eq!(made.sh("cat x.rot"), "again");
+}
