@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use pty::{hello::Control, job::ExitRecord};
+use pty::{
+    hello::{Control, Reply},
+    job::ExitRecord,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use stdx::proc_id::ProcId;
 use tokio::{sync::Mutex as Lane, time::timeout};
@@ -117,6 +120,13 @@ impl Jobs {
         if timeout(usual, ended.wait_for(|ended| *ended)).await.is_ok() {
             return Ok(());
         }
+        if self.has_ended_unwritten(id).await {
+            let why = format!(
+                "the program of job {id} has ended, and how cannot be written: is the disk full?"
+            );
+            return Err(Failure::new("end_unwritten", Effect::Completed, why)
+                .with_hint("its host goes on trying; make room, and it is written"));
+        }
         tracing::warn!(job = %id, "a host did not end its program in time, and is killed");
         if let Some(host) = entry.host() {
             signal(&host, Signal::KILL);
@@ -127,6 +137,13 @@ impl Jobs {
         }
         let why = format!("job {id} was asked to end and killed, and has not ended");
         Err(Failure::new("job_not_ended", Effect::Indeterminate, why))
+    }
+
+    /// Tells whether a host says that its program has ended, which it has not written down.
+    async fn has_ended_unwritten(&self, id: &JobId) -> bool {
+        let Ok(link) = Link::open(self.files(id).socket()).await else { return false };
+        let told = link.ask(&Control::Status).await;
+        matches!(told, Ok(Reply::Status(status)) if !status.alive)
     }
 
     /// Writes down how a job ended, from what its host has left.

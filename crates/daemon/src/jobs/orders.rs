@@ -1,17 +1,17 @@
 //! What can be done with a job besides starting and ending it.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use arbiter::{Confidence, Explanation, Source};
 use pty::hello::{self, Control, Reply, Said, Token};
 use vocab::{
     fact::JobFact,
     ids::JobId,
-    limits::HOST_SCREEN_FILE_BYTES_MAX,
+    limits::{HOST_LINK_RETRY_MS, HOST_SCREEN_FILE_BYTES_MAX},
     outcome::{Effect, Failure},
 };
 
-use super::{Care, Jobs, link::Link, missing, name};
+use super::{Care, Jobs, book::Entry, link::Link, missing, name, watch};
 use crate::{caller::Caller, roster::Row};
 
 /// How a job says that it is.
@@ -258,6 +258,17 @@ impl Jobs {
             return Err(Failure::not_started("job_ended", why)
                 .with_hint(format!("stead respawn {id} starts it again")));
         }
-        Link::open(self.files(id).socket()).await?.ask(control).await
+        let files = self.files(id);
+        let link = match Link::open(files.socket()).await {
+            Ok(link) => link,
+            Err(failure) => {
+                // Its name may have been removed: it makes it anew when it is asked to.
+                let host = self.book().get(id).and_then(Entry::host).ok_or(failure)?;
+                watch::ask_for_socket(&host);
+                tokio::time::sleep(Duration::from_millis(HOST_LINK_RETRY_MS)).await;
+                Link::open(files.socket()).await?
+            }
+        };
+        link.ask(control).await
     }
 }

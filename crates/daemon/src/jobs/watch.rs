@@ -68,7 +68,8 @@ async fn follow(jobs: &Jobs, id: &JobId, mut link: Link, mut is_heard: impl FnMu
     }
 }
 
-fn ask_for_socket(host: &ProcId) {
+/// Asks a host to make its socket anew.
+pub(super) fn ask_for_socket(host: &ProcId) {
     let pid = i32::try_from(host.pid).ok().and_then(Pid::from_raw);
     if let Some(pid) = pid.filter(|_| host.is_alive() && host.pid != std::process::id()) {
         // One that went in between has ended, which the handle tells.

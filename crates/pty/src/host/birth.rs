@@ -1,6 +1,10 @@
 //! From a job's record to its running program.
 
-use std::{ffi::OsString, path::Path};
+use std::{
+    ffi::OsString,
+    os::{fd::AsRawFd as _, unix::ffi::OsStringExt as _},
+    path::Path,
+};
 
 use rustix::fs::{Mode, OFlags};
 use sandbox::{Environment, Host as Machine, Plan, Policy, Scope, scope::Child};
@@ -52,7 +56,17 @@ pub(super) fn hold_session(
     at: Timestamp,
 ) -> Result<Option<WriterLock>, Failure> {
     let Some(file) = &record.session_file else { return Ok(None) };
-    let mut path = file.clone().into_os_string();
+    // By the name that it really has: two links to one file are one session.
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let real = rustix::fs::open(file, flags, Mode::empty()).ok().and_then(|opened| {
+        let link = format!("/proc/self/fd/{}", opened.as_raw_fd());
+        rustix::fs::readlink(link, Vec::new()).ok()
+    });
+    let mut path = match real {
+        Some(real) => OsString::from_vec(real.into_bytes()),
+        // It is written later.
+        None => file.clone().into_os_string(),
+    };
     path.push(".lock");
     WriterLock::acquire(Path::new(&path), at).map(Some).map_err(|refused| match &refused {
         Refused::Held { .. } => {
