@@ -261,6 +261,9 @@ fn a_program_sees_the_jobs_environment_and_its_terminal() {
         record.command = ["sh", "-c", "env; stty size; pwd; echo end"].map(str::to_owned).to_vec();
         record.env.insert("MY_API_KEY".into(), "named".into());
         record.env.insert("STEAD_REMOTE_TOKEN".into(), "own".into());
+        // Whoever wrote the record: what nobody has named passes the job policy.
+        record.env.insert("OTHER_API_KEY".into(), "unnamed".into());
+        record.env_names = vec!["MY_API_KEY".into(), "STEAD_REMOTE_TOKEN".into()];
         record.daemon_socket = Some("/run/daemon.sock".into());
         record.cwd = "/usr".into();
     });
@@ -281,6 +284,7 @@ fn a_program_sees_the_jobs_environment_and_its_terminal() {
     ] {
         assert!(screen.lines().any(|shown| shown == line), "{line}: {screen}");
     }
+    assert!(!screen.contains("OTHER_API_KEY"), "{screen}");
     assert!(!screen.contains("REMOTE_TOKEN") && !screen.contains("STEAD_RUN"), "{screen}");
     assert!(job.dir.path().exists());
 }
