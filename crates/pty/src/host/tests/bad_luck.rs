@@ -102,7 +102,8 @@ fn a_job_has_one_host_and_one_life() {
     let mut job = Job::sh("echo on; read x");
     let refused = run(&job.files, || panic!("two hosts")).unwrap_err();
     assert_eq!(refused.code, "locked");
-    job.attach().type_in("\r");
+    let mut typist = job.attach();
+    typist.type_in("\r");
     assert_eq!(job.end().code, Some(0));
     assert_eq!(run(&job.files, || ()).unwrap_err().code, "job_ended");
 }
@@ -157,7 +158,8 @@ fn a_session_file_has_one_writer_for_as_long_as_its_program_lives() {
     assert_eq!(linked.err().map(|failure| failure.code).as_deref(), Some("locked"));
     let me = format!("process {} holds", std::process::id());
     assert!(failure.message.contains(&me), "{failure:?}");
-    first.attach().type_in("x\r");
+    let mut typist = first.attach();
+    typist.type_in("x\r");
     assert_eq!(first.end().code, Some(0));
     assert!(!lock.exists());
     let mut second = of("true").unwrap();

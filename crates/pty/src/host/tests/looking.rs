@@ -72,7 +72,8 @@ fn whoever_comes_later_sees_the_screen_and_what_has_scrolled_away() {
     // One that follows the output gets no picture.
     let mut tail = job.client(json!({"role": "tail"}));
     tail.wait(Kind::State);
-    job.attach().type_in("new\r");
+    let mut typist = job.attach();
+    typist.type_in("new\r");
     tail.wait_for("new");
     assert!(tail.frames.iter().all(|frame| frame.kind != Kind::Resync));
 }

@@ -20,7 +20,8 @@ fn recorded(job: &Job) -> Vec<u8> {
 #[test]
 fn a_host_records_the_programs_own_bytes_and_its_end() {
     let mut job = Job::sh("read x; i=0; while [ $i -lt 3000 ]; do echo line-$i; i=$((i+1)); done");
-    job.attach().type_in("\r");
+    let mut typist = job.attach();
+    typist.type_in("\r");
     assert_eq!(job.end().code, Some(0));
     let lines: String = (0..3000).map(|n| format!("line-{n}\r\n")).collect();
     let output = String::from_utf8(recorded(&job)).unwrap();
