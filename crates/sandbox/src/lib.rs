@@ -31,5 +31,4 @@ pub use environ::Environment;
 pub use plan::{Plan, PlanError, find_shell};
 pub use policy::{Lifetime, Policy};
 pub use probe::{Host, become_subreaper};
-pub use registry::reap_orphans;
 pub use scope::{RunError, Scope, capture};

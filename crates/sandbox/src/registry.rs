@@ -114,7 +114,7 @@ pub(crate) fn has_unknown_orphans() -> bool {
 
 /// Reaps the dead among inherited orphans, for whoever hears that some child has died. Nobody else would:
 /// those of jobs are no call's, and a zombie looks alive to a program that waits for its pid to go.
-pub fn reap_orphans() {
+pub(crate) fn reap_orphans() {
     let _shut = GATE.write().unwrap_or_else(PoisonError::into_inner);
     let direct = book().direct.clone();
     let orphans = proc_fs::adopted_children().unwrap_or_default();

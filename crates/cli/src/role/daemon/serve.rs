@@ -217,7 +217,7 @@ impl Signals {
 async fn reap_orphans(mut died: Signal) {
     while died.recv().await.is_some() {
         // It reads the kernel's list of children, which may be long.
-        tokio::task::spawn_blocking(sandbox::reap_orphans).await.ok();
+        tokio::task::spawn_blocking(sandbox::scope::reap_orphans).await.ok();
     }
 }
 
