@@ -84,3 +84,25 @@ fn a_start_sets_a_full_file_of_errors_aside() {
     assert_eq!(read(&path.with_extension("err.1")), full);
     assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
 }
+
+#[test]
+fn a_daemon_says_who_it_is_and_how_much_it_holds() {
+    let home = Home::new();
+    home.stead(&["daemon", "start"]).with(0);
+    home.stead(&["bg", "--", "sleep", "1000"]).with(0);
+    let told = home.stead(&["daemon", "status", "--json"]).with(0).out;
+    let status: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(status["jobs"], serde_json::json!({"total": 1, "live": 1}), "{status}");
+    assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
+    for (name, is_there) in [
+        ("pid", status["pid"].is_u64()),
+        ("protocol", status["protocol"].is_u64()),
+        ("url", status["url"].is_string()),
+        ("socket", status["socket"].is_string()),
+        ("started_at", status["started_at"].is_string()),
+        ("sessions", !status["sessions"].is_null()),
+        ("memory", !status["memory"].is_null()),
+    ] {
+        assert!(is_there, "{name}: {status}");
+    }
+}

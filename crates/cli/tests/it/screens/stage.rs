@@ -124,12 +124,10 @@ impl Viewer {
                 }
                 Kind::Reply => self.is_answered = true,
                 Kind::Exit => self.is_over = true,
-                Kind::Hello
-                | Kind::Resize
-                | Kind::Detached
-                | Kind::Control
-                | Kind::Focus
-                | Kind::State => {}
+                Kind::State | Kind::Detached => {}
+                Kind::Hello | Kind::Resize | Kind::Control | Kind::Focus => {
+                    panic!("a host said {kind:?}")
+                }
             }
         }
         shown
