@@ -100,7 +100,8 @@ impl Home {
     /// Runs a command to its end with a text on its standard input.
     pub(crate) fn stead_with(&self, args: &[&str], input: &str) -> Ended {
         let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        // One that needs no input may have ended already.
+        child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
         ended(&child.wait_with_output().unwrap())
     }
 
