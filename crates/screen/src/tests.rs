@@ -1,7 +1,6 @@
 //! A mirror is tested from outside: bytes in, and two terminals that must be the same.
 
 mod answers;
-mod figures;
 mod limits;
 mod random;
 mod referee;

@@ -38,20 +38,29 @@ fn one(text: &str) -> String {
         match c {
             '\t' => out.extend(std::iter::repeat_n(' ', blanks)),
             '\n' => out.push(' '),
-            '\r' => {}
-            '\0'..='\x1f' => out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}')),
-            '\x7f' => out.push('\u{2421}'),
-            '\u{80}'..='\u{9f}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}' => out.push_str(&format!("<U+{:04X}>", u32::from(c))),
-            other => out.push(other),
+            other => show(other, &mut out),
         }
     }
     out
+}
+
+/// Shows a character so that no terminal obeys it: a control as a picture or its number, and likewise what
+/// reverses the reading order or hides what it says.
+pub fn show(c: char, out: &mut String) {
+    match c {
+        // Before a line end it is how some systems end lines; alone it would overwrite.
+        '\r' => {}
+        '\0'..='\x1f' => out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}')),
+        '\x7f' => out.push('\u{2421}'),
+        '\u{80}'..='\u{9f}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}' => out.push_str(&format!("<U+{:04X}>", u32::from(c))),
+        other => out.push(other),
+    }
 }
 
 /// Tells whether what follows an escape is a color and nothing else.

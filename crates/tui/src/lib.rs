@@ -5,7 +5,7 @@
 
 pub mod call;
 pub mod change;
-mod clean;
+pub mod clean;
 mod editor;
 mod input;
 mod list;

@@ -54,18 +54,7 @@ impl Cleaner {
 fn show(c: char, out: &mut String) {
     match c {
         '\n' | '\t' => out.push(c),
-        // A carriage return before a line end is how some systems end lines; alone it would overwrite.
-        '\r' => {}
-        '\0'..='\x1f' => out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}')),
-        '\x7f' => out.push('\u{2421}'),
-        '\u{80}'..='\u{9f}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2066}'..='\u{2069}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e007f}' => out.push_str(&format!("<U+{:04X}>", u32::from(c))),
-        other => out.push(other),
+        other => tui::clean::show(other, out),
     }
 }
 

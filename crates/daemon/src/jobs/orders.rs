@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+pub use arbiter::fact::Claim;
 use arbiter::{Confidence, Explanation, Source};
 use pty::hello::{self, Control, Reply, Said, Token};
 use vocab::{
@@ -13,17 +14,6 @@ use vocab::{
 
 use super::{Care, Jobs, book::Entry, link::Link, missing, name, watch};
 use crate::{caller::Caller, roster::Row};
-
-/// How a job says that it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claim {
-    /// It works.
-    Working,
-    /// It goes on once somebody has acted.
-    Blocked,
-    /// It stands at its prompt.
-    Idle,
-}
 
 /// What was said from inside a job.
 #[derive(Clone, PartialEq, Eq)]

@@ -104,14 +104,15 @@ impl Host {
             ExitStatus::TimedOut | ExitStatus::Cancelled | ExitStatus::OutOfMemory => (None, None),
         };
         let stopped = self.program.end.is_stopped;
+        // Whoever is killed has let go of nothing: what it has started is nobody's now.
+        let takes_along = stopped || signal.as_deref() == Some("SIGKILL");
         let at = self.clock.now().as_millis();
         let exit = ExitRecord { code, signal, at, stopped, failure: None };
         self.program.watch.ended(&exit);
         self.program.end.seen = Some(exit);
         let drain = Spans::USUAL.drain;
         match self.program.scope.take() {
-            // What it has started was asked together with it.
-            Some(scope) if stopped => drop(scope.end(drain)),
+            Some(scope) if takes_along => drop(scope.end(drain)),
             Some(scope) => scope.release(),
             None => {}
         }

@@ -92,11 +92,6 @@ fn spelled(cell: &Cell) -> String {
 const DIRT: &[u8] =
     b"old \x1b[31;44mtext\r\nand\x1b[2;4r\x1b[?7l\x1b[4h\x1b[?1;1000;2004h\x1b(0\x0e\x1b[5;9H\x1b7";
 
-/// Lets alacritty read, as a measure for how fast that can be.
-pub(super) fn read(size: (u16, u16), bytes: &[u8]) {
-    drop(Referee::new(size).feed(bytes));
-}
-
 /// Checks that alacritty ends the same whether it read everything or only the snapshot and the rest.
 pub(super) fn check(name: &str, before: &[u8], snapshot: &[u8], after: &[u8]) {
     let rows = |left: &Referee, right: &Referee| {

@@ -31,12 +31,19 @@ fn check(first: char, others: &str) {
         let guard = ProcId::of(children(client.pid)[0]).unwrap();
         let listed = row(&home, &id);
         let (worker, host) = (process(&listed["pid"]), process(&note(&home, &id)["hostPid"]));
+        let exit = home.path("state/jobs").join(&id).join("exit.json");
         for who in order.chars() {
             match who {
                 'c' => kill(&client),
                 'd' => kill(&daemon(&home)),
                 'h' => kill(&host),
-                _ => kill(&worker),
+                _ => {
+                    kill(&worker);
+                    // A host that lives sees it and writes it down, whoever dies next.
+                    while host.is_alive() && !exit.exists() {
+                        std::thread::yield_now();
+                    }
+                }
             }
         }
         for process in [&host, &worker, &client, &guard] {
@@ -51,7 +58,8 @@ fn check(first: char, others: &str) {
         assert_eq!(ended["state"], "failed", "{order}: {ended}");
         assert!(ended["ended_at"].is_string() && ended["pid"].is_null(), "{order}: {ended}");
         // The program's death was seen where it came before its host's, and written down.
-        let is_seen = order.find('w') < order.find('h') && !ended["exit"].is_null();
+        let is_seen = order.find('w') < order.find('h');
+        assert_eq!(!ended["exit"].is_null(), is_seen, "{order}: {ended}");
         let status = ended["status"].as_str().unwrap();
         let words = if is_seen { "killed by SIGKILL" } else { "its host died" };
         assert!(status.contains(words), "{order}: {ended}");
