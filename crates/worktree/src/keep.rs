@@ -103,6 +103,26 @@ impl Trees {
     }
 }
 
+/// Returns the commits that were the head while it was on no branch, newest first: whoever goes on to a
+/// branch from there is told by git to note them down, since only the head's log, which goes with the
+/// worktree, remembers them. What was amended or reset is not among them: it was given up on purpose.
+fn left_behind(own: &Place<'_>) -> Result<Vec<String>, GitError> {
+    let log = own.ok(&[&"reflog", &"show", &"--format=%gs", &"HEAD", &"--"])?;
+    let mut left: Vec<String> = Vec::new();
+    for line in String::from_utf8_lossy(&log).lines() {
+        let from =
+            line.strip_prefix("checkout: moving from ").and_then(|rest| rest.split_once(' '));
+        let Some((from, _)) = from else { continue };
+        // A branch may be called like the beginning of a commit, not like a whole one.
+        let is_whole =
+            matches!(from.len(), 40 | 64) && from.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_whole && !left.iter().any(|known| known == from) {
+            left.extend(ground::commit(own, from)?);
+        }
+    }
+    Ok(left)
+}
+
 impl Room<'_> {
     /// Saves everything, and returns the commit of the branch.
     fn save(&self, job: &Job<'_>) -> Result<Option<String>, Kept> {
@@ -123,6 +143,10 @@ impl Room<'_> {
             let is_there = |name| ground::kind(&self.admin().join(name)).is_some();
             if is_there("rebase-merge") || is_there("rebase-apply") {
                 commits.extend(ground::commit(own, "ORIG_HEAD")?);
+            }
+            // git tells no log of a head without a commit.
+            if seen.head.is_some() {
+                commits.extend(left_behind(own)?);
             }
         }
         let repository = self.repository();

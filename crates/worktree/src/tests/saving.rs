@@ -53,6 +53,8 @@ fn what_is_saved_elsewhere_is_not_saved_again() {
         "echo x >x; git add x; git commit -qm x; git update-ref refs/remotes/o/x HEAD",
         "git switch -qc other; echo x >x; git add x; git commit -qm x",
         "git switch -q --detach; touch a.txt",
+        "git switch -q --detach; echo x >x; git add x; git commit -qm x; git branch kept; git switch -q -",
+        "git commit -q --allow-empty -m x; git reset -q --hard HEAD~1; git switch -qc other; git switch -q -",
     ] {
         let rig = Rig::new();
         let made = rig.made();
@@ -76,6 +78,21 @@ fn commits_that_no_branch_has_come_back() {
     );
     check(&format!("{commit}; git switch -q --detach main; echo y >y"), 2);
     check(&format!("{commit}; git switch -qc other main; echo y >y"), 2);
+    // The head was there and has left it, more than once.
+    let left = format!("git switch -q --detach; {commit}; git switch -q stead/fix-the-build");
+    check(&format!("{left}; echo y >y"), 2);
+    check(
+        &format!(
+            "{left}; git switch -q --detach HEAD@{{1}}; git switch -q stead/fix-the-build; echo y >y"
+        ),
+        2,
+    );
+    check(
+        &format!(
+            "{left}; git switch -q --detach; echo z >z; git add z; git commit -qm z; git switch -q -; echo y >y"
+        ),
+        3,
+    );
     // A branch without a commit.
     check("git switch -q --orphan fresh; echo y >y; git add y; echo z >z", 1);
 }
