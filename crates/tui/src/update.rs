@@ -19,6 +19,7 @@ use crate::{
 const OF_THE_LIST: &[&str] = &[
     "session_created",
     "session_titled",
+    "session_pinned",
     "session_deleted",
     "run_started",
     "run_blocked",

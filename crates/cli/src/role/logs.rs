@@ -1,4 +1,4 @@
-//! `stead logs`: what a job has shown, be it alive or not.
+//! `stead logs`: what a job has shown, be it alive or not; of a session, what was said in it.
 
 use std::{
     io::{self, Write},
@@ -26,11 +26,12 @@ use crate::{
     args::{Export, Logs},
     exit,
     print::{self, Look},
+    role::jobs::Shown,
 };
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct Screen<'a> {
     id: &'a str,
     /// The job's host has told it just now.
     live: bool,
@@ -39,7 +40,10 @@ struct Shown<'a> {
 
 /// Runs the command.
 pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
-    let files = super::jobs::files_of(&logs.job)?;
+    let files = match super::jobs::shown(&logs.job)? {
+        Shown::Job(files) => files,
+        Shown::Session(row) => return super::jobs::session::logs(&row, logs),
+    };
     if logs.follow {
         return follow(&files);
     }
@@ -51,7 +55,7 @@ pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
     }
     let (text, live) = screen(&files)?;
     if logs.json.json {
-        return Ok(print::json(&Shown { id: files.id().as_str(), live, text: &text }));
+        return Ok(print::json(&Screen { id: files.id().as_str(), live, text: &text }));
     }
     let is_terminal = Look::of_process().out.terminal;
     Ok(print::out(&if is_terminal { print::clean::clean(&text) } else { text }))

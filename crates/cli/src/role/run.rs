@@ -97,7 +97,7 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
 
 /// Begins a run of a new session and leaves it to the daemon. What it wants to know waits for its answer.
 pub(crate) async fn in_background(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
-    let Some(parts) = input::parts(&args.prompt, &[])? else {
+    let Some(parts) = input::parts(&args.words, &[])? else {
         return Err(Failure::not_started("usage", "neither a prompt nor a command is given")
             .with_hint("stead bg \"PROMPT\", or stead bg -- COMMAND")
             .into());

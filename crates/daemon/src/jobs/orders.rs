@@ -38,11 +38,11 @@ impl std::fmt::Debug for Report {
 }
 
 impl Jobs {
-    /// Finds the job that a person's text means.
-    pub async fn find(self: &Arc<Self>, text: &str) -> name::Found {
+    /// Finds the jobs that fit a person's text as well as any does; none where none fits.
+    pub async fn fitting(self: &Arc<Self>, text: &str) -> Option<name::Fitting> {
         self.adopt().await;
         let names = self.book().names();
-        name::find(text, &names)
+        name::fitting(text, &names)
     }
 
     /// Types a text into a job's terminal.

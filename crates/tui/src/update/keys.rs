@@ -182,24 +182,16 @@ impl State {
     }
 
     fn rename(&mut self) {
-        match self.target() {
-            Some(Target { who, kind: RowKind::Job, .. }) => {
-                let editor = Editor::new(&who.name);
-                self.mode = Mode::Rename { job: who, editor };
-            }
-            Some(_) => self.fail("only jobs can be renamed"),
-            None => {}
+        if let Some(Target { who, .. }) = self.target() {
+            let editor = Editor::new(&who.name);
+            self.mode = Mode::Rename { job: who, editor };
         }
     }
 
     fn pin(&mut self, commands: &mut Vec<Command>) {
-        match self.target() {
-            Some(Target { who, kind: RowKind::Job, row: Some(row) }) => {
-                let pinned = !row.pinned;
-                self.order(Order::Pin { job: who, pinned }, commands);
-            }
-            Some(_) => self.fail("only jobs can be pinned"),
-            None => {}
+        if let Some(Target { who, row: Some(row), .. }) = self.target() {
+            let pinned = !row.pinned;
+            self.order(Order::Pin { job: who, pinned }, commands);
         }
     }
 

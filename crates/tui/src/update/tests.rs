@@ -94,7 +94,7 @@ fn what_cannot_be_done_says_why() {
         ("0123abd1", "s", "it has ended already"),
         ("0123abd1", "a", "it has ended; R starts it again"),
         ("0123abcd", "sn", "nothing was done"),
-        (&session_id(1), "r", "only jobs can be renamed"),
+        (&session_id(1), "R", "a session goes on when something is said to it: a"),
     ] {
         let mut play = play();
         play.select(id).keys(keys);
