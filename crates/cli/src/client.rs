@@ -23,7 +23,6 @@ use daemon::{paths::Paths, single};
 use stdx::state_file;
 use tokio::sync::oneshot;
 use vocab::{
-    ids::JOB_MARKER,
     limits::{DAEMON_CHECK_MS_MAX, DAEMON_READY_MS_MAX, HANDSHAKE_MS_MAX, STATE_FILE_BYTES_MAX},
     outcome::{Effect, Failure},
 };
@@ -242,20 +241,19 @@ fn spawn(paths: &Paths, turn: &File) -> Result<Child, Failure> {
     // the next starter waits for the daemon that we started, and starts no second one.
     let turn = turn.try_clone().map_err(|error| refused(&error))?;
     // Through /proc it is this very build, also while the file is being replaced.
-    Command::new("/proc/self/exe")
+    let mut daemon = Command::new("/proc/self/exe");
+    daemon
         .arg0("stead")
         .args(["daemon", "run", "--detach"])
         .current_dir("/")
         // The daemon is whoever started it first; it must not carry that person's keys for its life.
         .env_clear()
         .envs(env::without_keys(paths))
-        // A daemon started from inside a job is none of the job's processes, and must not end with it.
-        .env_remove(JOB_MARKER)
         .stdin(Stdio::from(turn))
         .stdout(Stdio::piped())
-        .stderr(Stdio::from(errors))
-        .spawn()
-        .map_err(|error| not_ready(&format!("{error}")))
+        .stderr(Stdio::from(errors));
+    env::leave_job(&mut daemon, paths);
+    daemon.spawn().map_err(|error| not_ready(&format!("{error}")))
 }
 
 /// Waits until a daemon that was started is ready. One that is busy with its database is waited for
