@@ -27,7 +27,7 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
-use crate::{env, log, print};
+use crate::{config, env, log, print};
 
 /// What was found where a daemon should be.
 #[derive(Debug)]
@@ -171,6 +171,8 @@ pub(crate) async fn start(paths: &Paths) -> Result<(Client, Registration), Failu
     if let Found::Alive(client, registration) = find(paths).await? {
         return Ok((*client, *registration));
     }
+    // Whoever starts a daemon hears what it would tell nobody; what is invalid, it says itself.
+    config::load_and_tell(paths).ok();
     let child = spawn(paths, &turn)?;
     let ready = tokio::task::spawn_blocking(move || wait_ready(child, Patience::usual())).await;
     match ready {

@@ -48,7 +48,7 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
             };
         };
         let paths = env::paths()?;
-        let config = config::load(&paths)?;
+        let config = config::load_and_tell(&paths)?;
         let look = Look::of_process();
         let client = client::connect(&paths).await?;
         let session_id = match &args.session {
@@ -102,7 +102,7 @@ pub(crate) async fn in_background(client: &Client, args: Bg) -> anyhow::Result<E
             .with_hint("stead bg \"PROMPT\", or stead bg -- COMMAND")
             .into());
     };
-    let config = config::load(&env::paths()?)?;
+    let config = config::load_and_tell(&env::paths()?)?;
     let cwd = match (&args.dir, &args.workspace) {
         (Some(dir), _) => Some(absolute(dir)?),
         (None, None) => Some(absolute(Path::new("."))?),

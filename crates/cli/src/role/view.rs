@@ -53,7 +53,7 @@ fn setup(client: Client, cwd: String) -> Result<Setup, Failure> {
             .with_hint("stead ls lists the same, stead attach ID shows one of them"));
     }
     let (environment, _) = jobs::environment(&[])?;
-    let keys = models::environment_keys(&config::load(&env::paths()?)?);
+    let keys = models::environment_keys(&config::load_and_tell(&env::paths()?)?);
     Ok(Setup {
         client,
         ground: Ground { cwd, env: environment, keys },

@@ -39,7 +39,7 @@ use crate::{
 pub(super) async fn send(client: &Client, id: &str, text: &str) -> anyhow::Result<ExitCode> {
     let detail = resolve::detail(client, id).await?;
     let short = words::short_id(id);
-    let keys = models::environment_keys(&config::load(&env::paths()?)?);
+    let keys = models::environment_keys(&config::load_and_tell(&env::paths()?)?);
     match detail.run.map(|run| run.state) {
         Some(RunState::Parked { blocks }) => {
             let Some(answer) = ask::understand(Some(text)).answer() else {
