@@ -63,7 +63,7 @@ pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
 
 /// Returns the screen's text, and whether it is as new as can be.
 fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
-    match ask::ask(files.socket(), &Control::Snapshot) {
+    match ask::ask(files.socket(), &Control::Snapshot { whole: true }) {
         Ok(Reply::Snapshot { text }) => return Ok((text, true)),
         Ok(_) | Err(ask::AskError::Gone(_)) => {}
         Err(error) => print::err(&format!("stead: {error}; this is what it has written before\n")),
@@ -76,7 +76,10 @@ fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
     }
     let bytes_max = u64::try_from(FRAME_BYTES_MAX).unwrap_or(u64::MAX);
     let text = match state_file::read(&files.screen(), bytes_max).map_err(FilesError::Io) {
-        Ok(Some(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+        Ok(Some(bytes)) => {
+            let rows = String::from_utf8_lossy(&bytes).into_owned();
+            record::mended(files, &rows).unwrap_or(rows)
+        }
         Ok(None) => String::new(),
         Err(error) => return Err(Failure::from(error).into()),
     };
@@ -84,14 +87,21 @@ fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
 }
 
 fn follow(files: &JobFiles) -> anyhow::Result<ExitCode> {
-    let ended = match follow::run(files.socket(), io::stdout().as_fd()) {
+    let id = files.id();
+    // Nobody knows how many: what was thrown away was not counted.
+    let mut on_gap = || {
+        print::err(&format!(
+            "stead: what was written meanwhile is missing here, since it was not read in time; \
+             stead logs {id} --replay has it\n"
+        ));
+    };
+    let ended = match follow::run(files.socket(), io::stdout().as_fd(), &mut on_gap) {
         Err(follow::FollowError::Host(ask::AskError::Gone(_))) => {
             // All that it will ever show.
             return Ok(print::out(&screen(files)?.0));
         }
         ended => ended.map_err(Failure::from)?,
     };
-    let id = files.id();
     Ok(ExitCode::from(match ended {
         follow::Ended::Job(_) | follow::Ended::Left => exit::OK,
         follow::Ended::Interrupted => exit::INTERRUPTED,

@@ -190,9 +190,8 @@ fn a_script_of_the_readme_plays_without_a_key() {
     let typed = block.split("```").next().unwrap();
     let home = Home::new();
     home.write("a-file.txt", "");
-    let line = format!(
-        "STEAD=$0; stead() {{ \"$STEAD\" \"$@\"; }}; unset STEAD_CONFIG; set -e\n{typed}"
-    );
+    let line =
+        format!("STEAD=$0; stead() {{ \"$STEAD\" \"$@\"; }}; unset STEAD_CONFIG; set -e\n{typed}");
     let ended = home.shell(&line).with(0);
     assert!(ended.out.contains("You asked: what is here?\n\nI found:\n"), "{}", ended.out);
     assert!(ended.out.contains("a-file.txt"), "{}", ended.out);

@@ -148,7 +148,8 @@ impl Jobs {
     pub async fn screen(self: &Arc<Self>, id: &JobId) -> Result<String, Failure> {
         self.adopt().await;
         let is_live = self.book().get(id).ok_or_else(|| missing(id))?.is_live();
-        if is_live && let Ok(Reply::Snapshot { text }) = self.order(id, &Control::Snapshot).await {
+        let rows = Control::Snapshot { whole: false };
+        if is_live && let Ok(Reply::Snapshot { text }) = self.order(id, &rows).await {
             return Ok(text);
         }
         let files = self.files(id);
