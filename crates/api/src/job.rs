@@ -163,8 +163,10 @@ pub struct ResolveJob {
 /// The answer to `POST /jobs/resolve`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolved {
-    /// The job's id.
+    /// The id of what is meant.
     pub id: String,
+    /// Which of them it is.
+    pub kind: RowKind,
 }
 
 /// The body of `POST /jobs/{job}/send`.

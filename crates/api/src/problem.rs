@@ -116,6 +116,7 @@ pub const STATUSES: &[(&str, u16)] = &[
     ("conflict", 409),
     ("run_in_flight", 409),
     ("job_ended", 409),
+    ("is_a_session", 409),
     ("no_commit", 409),
     ("branch_exists", 409),
     ("repository_missing", 409),

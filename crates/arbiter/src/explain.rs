@@ -58,6 +58,7 @@ impl fmt::Display for Explanation {
             Source::Signal => "as the program signals",
             Source::Screen => "as its screen shows",
             Source::Quiet => "and silent",
+            Source::Session => "as its run is stored",
         };
         writeln!(f, "{}, {source}: {}", word(self.state), self.detail)?;
         writeln!(f, "  for {}, confidence {}", ago(self.for_ms), level(self.confidence))?;

@@ -19,6 +19,8 @@ pub enum Source {
     Screen,
     /// It has fallen silent.
     Quiet,
+    /// It is a session, which the daemon itself runs.
+    Session,
 }
 
 impl Source {
@@ -31,6 +33,7 @@ impl Source {
             Self::Signal => "signal",
             Self::Screen => "screen",
             Self::Quiet => "quiet",
+            Self::Session => "session",
         }
     }
 }

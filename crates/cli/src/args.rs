@@ -44,12 +44,12 @@ pub(crate) enum Command {
     Jobs(Jobs),
     /// Shows everything that runs on one screen: what needs you, what works, what has ended
     View(View),
-    /// Shows a job in this terminal and types into it; Ctrl-] and then d lets go of it
+    /// Shows a job in this terminal and types into it, or a session; Ctrl-] and then d lets go of a job
     Attach(Attach),
     /// Lists, shows and deletes sessions
     #[command(subcommand)]
     Sessions(Sessions),
-    /// Prints, follows, replays or exports what a job has shown
+    /// Prints, follows, replays or exports what a job has shown, or what was said in a session
     Logs(Logs),
     /// Runs, starts, watches and stops the daemon
     #[command(subcommand)]

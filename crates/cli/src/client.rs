@@ -23,12 +23,11 @@ use daemon::{paths::Paths, single};
 use stdx::state_file;
 use tokio::sync::oneshot;
 use vocab::{
-    ids::JOB_MARKER,
     limits::{DAEMON_CHECK_MS_MAX, DAEMON_READY_MS_MAX, HANDSHAKE_MS_MAX, STATE_FILE_BYTES_MAX},
     outcome::{Effect, Failure},
 };
 
-use crate::{env, log, print};
+use crate::{config, env, log, print};
 
 /// What was found where a daemon should be.
 #[derive(Debug)]
@@ -172,6 +171,8 @@ pub(crate) async fn start(paths: &Paths) -> Result<(Client, Registration), Failu
     if let Found::Alive(client, registration) = find(paths).await? {
         return Ok((*client, *registration));
     }
+    // Whoever starts a daemon hears what it would tell nobody; what is invalid, it says itself.
+    config::load_and_tell(paths).ok();
     let child = spawn(paths, &turn)?;
     let ready = tokio::task::spawn_blocking(move || wait_ready(child, Patience::usual())).await;
     match ready {
@@ -242,20 +243,19 @@ fn spawn(paths: &Paths, turn: &File) -> Result<Child, Failure> {
     // the next starter waits for the daemon that we started, and starts no second one.
     let turn = turn.try_clone().map_err(|error| refused(&error))?;
     // Through /proc it is this very build, also while the file is being replaced.
-    Command::new("/proc/self/exe")
+    let mut daemon = Command::new("/proc/self/exe");
+    daemon
         .arg0("stead")
         .args(["daemon", "run", "--detach"])
         .current_dir("/")
         // The daemon is whoever started it first; it must not carry that person's keys for its life.
         .env_clear()
         .envs(env::without_keys(paths))
-        // A daemon started from inside a job is none of the job's processes, and must not end with it.
-        .env_remove(JOB_MARKER)
         .stdin(Stdio::from(turn))
         .stdout(Stdio::piped())
-        .stderr(Stdio::from(errors))
-        .spawn()
-        .map_err(|error| not_ready(&format!("{error}")))
+        .stderr(Stdio::from(errors));
+    env::leave_job(&mut daemon, paths);
+    daemon.spawn().map_err(|error| not_ready(&format!("{error}")))
 }
 
 /// Waits until a daemon that was started is ready. One that is busy with its database is waited for

@@ -61,6 +61,9 @@ pub(crate) async fn compose(
 ) -> anyhow::Result<Composed> {
     let clock = Clock::system();
     let config = config::load(paths)?;
+    for warning in &config.warnings {
+        tracing::warn!(warning, "the configuration");
+    }
     let options = store::Options::new(paths.database(), clock.clone());
     let options = store::Options { on_long_work, stopped, ..options };
     // On a thread of its own, so that signals are seen meanwhile.

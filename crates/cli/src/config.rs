@@ -1,14 +1,21 @@
 //! The configuration file: TOML, read anew by whoever needs it, unknown keys refused with the nearest
 //! known one.
 
-use std::{cmp::Reverse, collections::BTreeMap, path::PathBuf};
+mod check;
+
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use daemon::{paths::Paths, workspaces::Registered};
 use serde::Deserialize;
 use stdx::state_file;
 use vocab::{job::JobState, limits::STATE_FILE_BYTES_MAX, outcome::Failure};
 
-use crate::role::debug;
+use crate::{print, role::debug};
 
 /// The file as it stands.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -31,6 +38,9 @@ pub(crate) struct Config {
     /// How a person is told that something needs them.
     #[serde(default)]
     pub(crate) notify: NotifyEntry,
+    /// What does not work on this machine.
+    #[serde(skip)]
+    pub(crate) warnings: Vec<String>,
 }
 
 /// `[providers.NAME]`
@@ -42,7 +52,7 @@ pub(crate) struct ProviderEntry {
     /// Where it answers; a vendor's own address when absent.
     pub(crate) base_url: Option<String>,
     /// For `scripted`: the file of turns.
-    pub(crate) script: Option<PathBuf>,
+    pub(crate) script: Option<String>,
     /// The environment variable that holds its key.
     pub(crate) key_env: Option<String>,
     /// Further headers of every request.
@@ -164,8 +174,30 @@ pub(crate) fn load(paths: &Paths) -> Result<Config, Failure> {
     parse(&paths.config.display().to_string(), &text)
 }
 
+/// Reads the file for a person's command, which says what does not work on this machine, once.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn load_and_tell(paths: &Paths) -> Result<Config, Failure> {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    let config = load(paths)?;
+    if !TOLD.swap(true, Ordering::Relaxed) {
+        for warning in &config.warnings {
+            print::err(&format!("stead: attention: {}\n", print::clean::clean_line(warning)));
+        }
+    }
+    Ok(config)
+}
+
 /// Reads a text as the file `name`.
 fn parse(name: &str, text: &str) -> Result<Config, Failure> {
+    let mut config = read(name, text)?;
+    check::check(name, text, &config)?;
+    config.warnings = check::warnings(name, text, &config);
+    Ok(config)
+}
+
+fn read(name: &str, text: &str) -> Result<Config, Failure> {
     toml::from_str(text).map_err(|error| {
         let before = error.span().map(|span| text.get(..span.start).unwrap_or_default());
         let line = before.map_or(0, |before| before.matches('\n').count() + 1);
@@ -213,15 +245,19 @@ fn nearest(message: &str) -> Option<String> {
 impl Config {
     /// Returns the registered places.
     pub(crate) fn places(&self) -> Vec<Registered> {
-        let home = crate::env::get("HOME");
-        let expand = |path: &str| match (path.strip_prefix("~/"), &home) {
-            (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
-            _ => PathBuf::from(path),
-        };
         let places = self.workspaces.iter();
         places
             .map(|(name, entry)| Registered { name: name.clone(), path: expand(&entry.path) })
             .collect()
+    }
+}
+
+/// Returns a path with the home in place of `~`.
+pub(crate) fn expand(path: &str) -> PathBuf {
+    let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (rest, crate::env::get("HOME")) {
+        (Some(rest), Some(home)) => PathBuf::from(home).join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(path),
     }
 }
 

@@ -43,6 +43,16 @@ pub(crate) fn without_keys(paths: &Paths) -> Vec<(OsString, OsString)> {
     all
 }
 
+/// Tells whether a word names a program: one that is found through `PATH`, or a file that can be run.
+pub(crate) fn is_program(word: &str) -> bool {
+    let path = std::env::var_os("PATH").filter(|_| !word.contains('/')).unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(word));
+    let written = word.contains('/').then(|| PathBuf::from(word));
+    found.chain(written).any(|file| {
+        file.is_file() && rustix::fs::access(&file, rustix::fs::Access::EXEC_OK).is_ok()
+    })
+}
+
 /// Returns the directory the command was started in.
 ///
 /// # Errors
@@ -68,7 +78,8 @@ pub(crate) fn own_program() -> Result<PathBuf, Failure> {
 /// The state root below a user's home where nothing else is said.
 const USUAL_STATE: &str = ".local/state/stead";
 
-/// Returns where Stead's files are.
+/// Returns where Stead's files are. Inside a job they are those of the job's own daemon, unless another state
+/// root is named: a job is told of it, and not of what led the daemon there.
 ///
 /// # Errors
 /// When neither the state directory nor a home is named.
@@ -86,7 +97,9 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
             .with_hint(format!("set {what}"))
     };
     let below_home = |rest: &str| home.as_ref().map(|home| home.join(rest));
+    let of_job = of_job();
     let state = path("STEAD_HOME")
+        .or_else(|| of_job.as_ref().map(|(state, _)| state.clone()))
         .or_else(|| xdg("XDG_STATE_HOME"))
         .or_else(|| below_home(USUAL_STATE))
         .ok_or_else(|| missing("STEAD_HOME"))?;
@@ -96,6 +109,13 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
         .ok_or_else(|| missing("STEAD_CONFIG"))?;
     let uid = rustix::process::geteuid().as_raw();
     let own_runtime = path("STEAD_RUNTIME_DIR");
+    if let (Some((state, socket)), None) = (&of_job, &own_runtime)
+        && let (Some(runtime), Some(name)) = (socket.parent(), socket.file_name())
+    {
+        let (home, runtime) = (state.clone(), runtime.to_path_buf());
+        let socket_name = name.to_string_lossy().into_owned();
+        return Ok(Paths { home, runtime, socket_name, config });
+    }
     let is_shared = own_runtime.is_none();
     let runtime = own_runtime
         .or_else(|| xdg("XDG_RUNTIME_DIR"))
@@ -107,6 +127,41 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
     let socket_name =
         if is_shared { Paths::shared_socket_name(&state) } else { SOCKET_NAME.to_owned() };
     Ok(Paths { home: state, runtime: absolute(runtime), socket_name, config: absolute(config) })
+}
+
+/// What a job is told of where it is: its directory below the state root, and its daemon's socket.
+const JOB_PLACES: [&str; 2] = ["STEAD_JOB_DIR", "STEAD_DAEMON_SOCK"];
+
+/// Returns the state root and the daemon's socket of the job that this process runs in, if it does and no
+/// other root is named.
+fn of_job() -> Option<(PathBuf, PathBuf)> {
+    if get("STEAD_HOME").is_some() {
+        return None;
+    }
+    let [dir, socket] = JOB_PLACES.map(|name| get(name).map(PathBuf::from));
+    let (dir, socket) = (dir?, socket?);
+    // The directory is STEAD_HOME/jobs/<id>.
+    let state = dir.parent()?.parent()?;
+    (state.is_absolute() && socket.is_absolute()).then(|| (state.to_path_buf(), socket))
+}
+
+/// Changes the environment of a daemon that is started from inside a job: it is none of the job's processes,
+/// must not end with it, and is told where its files are as every other one is.
+pub(crate) fn leave_job(daemon: &mut std::process::Command, paths: &Paths) {
+    daemon.env_remove(JOB_MARKER);
+    if of_job().is_none() {
+        return;
+    }
+    daemon.env("STEAD_HOME", &paths.home);
+    if paths.socket_name == SOCKET_NAME {
+        daemon.env("STEAD_RUNTIME_DIR", &paths.runtime);
+    } else if paths.runtime.ends_with("stead") {
+        // The directory that state roots share.
+        daemon.env("XDG_RUNTIME_DIR", paths.runtime.parent().unwrap_or(Path::new("/")));
+    }
+    for name in JOB_PLACES {
+        daemon.env_remove(name);
+    }
 }
 
 /// Returns the directory of a person's data that is Stead's: not its state, which no tool may reach.

@@ -24,7 +24,8 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// Returns the exit code that a failure's code stands for.
 pub(crate) fn code_of(code: &str) -> u8 {
     match code {
-        "usage" | "ambiguous" | "invalid_field" | "unknown_field" | "config_invalid" => USAGE,
+        "usage" | "ambiguous" | "invalid_field" | "unknown_field" | "config_invalid"
+        | "is_a_session" => USAGE,
         "not_found"
         | "job_not_found"
         | "not_recorded"

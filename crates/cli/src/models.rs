@@ -270,7 +270,8 @@ fn read_script(name: &str, entry: &ProviderEntry) -> Result<Script, Failure> {
         )
         .with_hint(format!("add script = \"FILE\" to [providers.{name}]")));
     };
-    let read = state_file::read_config(path, STATE_FILE_BYTES_MAX)
+    let path = config::expand(path);
+    let read = state_file::read_config(&path, STATE_FILE_BYTES_MAX)
         .map_err(|error| Failure::not_started("config_invalid", error.to_string()))?;
     let Some(bytes) = read else {
         return Err(Failure::not_started(

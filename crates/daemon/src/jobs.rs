@@ -39,7 +39,7 @@ use vocab::{
 
 pub use begin::Dispatch;
 pub use kin::{Mark, Whose};
-pub use name::Found;
+pub use name::Fitting;
 pub use orders::{Claim, Report};
 pub use tree::{Removal, TreeWish};
 pub use worktree::{Saved, Trees};

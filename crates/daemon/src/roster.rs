@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use arbiter::{Confidence, Explanation, Source};
 use stdx::clock::Timestamp;
 use vocab::job::JobState;
 
@@ -77,6 +78,30 @@ pub struct Row {
     pub ended_at: Option<Timestamp>,
     /// The program, for jobs.
     pub program: Program,
+}
+
+impl Row {
+    /// Explains the state of a row that its tenant knows exactly, as JSON of the shape that jobs have:
+    /// what decided, and since when it is so.
+    #[must_use]
+    pub fn explained(&self, detail: String, for_ms: u64) -> Vec<u8> {
+        pty::hello::to_json(&Explanation {
+            state: self.condition.state,
+            status: self.condition.status.clone(),
+            waiting_for: self.condition.waiting_for.clone(),
+            source: Source::Session,
+            confidence: Confidence::Certain,
+            detail,
+            for_ms,
+            agent: Some("stead".to_owned()),
+            version: None,
+            rules_fault: None,
+            heard: Vec::new(),
+            weighed: Vec::new(),
+            late_reports: 0,
+            due_ms: None,
+        })
+    }
 }
 
 /// Which rows are wanted.

@@ -26,6 +26,7 @@ mod jobs;
 mod messages;
 mod secrets;
 mod sessions;
+mod which;
 
 /// Where the daemon is, told once its doors are open.
 #[derive(Debug, Clone, Default)]

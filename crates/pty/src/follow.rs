@@ -22,8 +22,9 @@ use vocab::outcome::{Effect, Failure};
 use crate::{
     ask::{AskError, Line},
     frame::{Frame, Kind},
-    hello::{self, Control, Reply, Role},
+    hello::{self, Control, Reply, Resync, Role, State},
     job::ExitRecord,
+    text,
 };
 
 mod plain;
@@ -83,18 +84,33 @@ impl From<Errno> for FollowError {
     }
 }
 
-/// Shows the screen's text as it is, then what comes, until the job ends.
+/// Shows the screen's text as it is, then what comes, until the job ends. Where what came was not read in time
+/// and is lost, `on_gap` is called and the screen's text as it is then follows.
 ///
 /// # Errors
 /// When the job has no host, or what is shown cannot be written.
-pub fn run(socket: &Path, out: BorrowedFd<'_>) -> Result<Ended, FollowError> {
+pub fn run(
+    socket: &Path,
+    out: BorrowedFd<'_>,
+    on_gap: &mut dyn FnMut(),
+) -> Result<Ended, FollowError> {
     let signals = signals::watch(&[Signal::INT, Signal::TERM, Signal::HUP])?;
     let mut line = Line::connect(socket, Role::Tail)?;
     // Its answer stands where the text ends and the output goes on.
-    line.say(Kind::Control, &Control::Snapshot)?;
+    line.say(Kind::Control, &Control::Snapshot { whole: true })?;
     let is_seen = isatty(out);
     let mirror = is_seen.then(|| Mirror::new(Size::clamped(80, 24)));
-    let mut tail = Tail { out, mirror, plain: Plain::default(), is_begun: false, exit: None };
+    let mut tail = Tail {
+        out,
+        on_gap,
+        mirror,
+        plain: Plain::default(),
+        is_begun: false,
+        size: Size::clamped(80, 24),
+        snapshot: None,
+        is_inside_line: false,
+        exit: None,
+    };
     if is_seen {
         tail.write(screen::KEEP_TITLE)?;
     }
@@ -108,11 +124,19 @@ pub fn run(socket: &Path, out: BorrowedFd<'_>) -> Result<Ended, FollowError> {
 /// Output that is followed.
 struct Tail<'a> {
     out: BorrowedFd<'a>,
+    /// Is told that something was lost.
+    on_gap: &'a mut dyn FnMut(),
     /// What a terminal was told, so that it can be taken back.
     mirror: Option<Mirror>,
     plain: Plain,
     /// The text of the screen was shown.
     is_begun: bool,
+    /// The job's size.
+    size: Size,
+    /// A snapshot that comes in place of what was lost: so much of it, of so many bytes.
+    snapshot: Option<(Vec<u8>, usize)>,
+    /// The last line of text that was written goes on.
+    is_inside_line: bool,
     exit: Option<ExitRecord>,
 }
 
@@ -150,7 +174,20 @@ impl Tail<'_> {
     fn meet(&mut self, frame: &Frame) -> Result<Option<Ended>, FollowError> {
         match frame.kind {
             // What came before is on the screen already.
+            Kind::Data if self.snapshot.is_some() => return self.begin_anew(&frame.payload),
             Kind::Data if self.is_begun => return self.show(&frame.payload),
+            // A terminal is redrawn by the snapshot; a text would only be what stands there once more.
+            Kind::Resync if self.is_begun && self.mirror.is_none() => {
+                let told = hello::from_json(&frame.payload);
+                let Resync { bytes } =
+                    told.map_err(|failure| AskError::Malformed(failure.message))?;
+                self.snapshot = Some((Vec::new(), bytes));
+            }
+            Kind::State => {
+                if let Ok(State { cols, rows, .. }) = hello::from_json(&frame.payload) {
+                    self.size = Size::clamped(cols, rows);
+                }
+            }
             Kind::Reply if !self.is_begun => {
                 self.is_begun = true;
                 let reply = hello::from_json(&frame.payload);
@@ -164,7 +201,6 @@ impl Tail<'_> {
             }
             Kind::Data
             | Kind::Reply
-            | Kind::State
             | Kind::Resync
             | Kind::Hello
             | Kind::Resize
@@ -174,9 +210,28 @@ impl Tail<'_> {
         Ok(None)
     }
 
+    /// Takes the screen in place of what was lost, and goes on with its text.
+    fn begin_anew(&mut self, bytes: &[u8]) -> Result<Option<Ended>, FollowError> {
+        let Some((mut snapshot, n_bytes)) = self.snapshot.take() else { return Ok(None) };
+        let (more, rest) = bytes.split_at(bytes.len().min(n_bytes - snapshot.len()));
+        snapshot.extend_from_slice(more);
+        if snapshot.len() < n_bytes {
+            self.snapshot = Some((snapshot, n_bytes));
+            return Ok(None);
+        }
+        let mut screen = Mirror::new(self.size);
+        screen.feed(&snapshot);
+        self.plain = Plain::default();
+        let line_end = if self.is_inside_line { "\n" } else { "" };
+        let ended = self.write(format!("{line_end}{}", text::whole(&screen)).as_bytes())?;
+        (self.on_gap)();
+        if ended.is_some() { Ok(ended) } else { self.show(rest) }
+    }
+
     fn show(&mut self, bytes: &[u8]) -> Result<Option<Ended>, FollowError> {
         let Some(mirror) = &mut self.mirror else {
             let plain = self.plain.feed(bytes);
+            self.is_inside_line = plain.last().map_or(self.is_inside_line, |last| *last != b'\n');
             return self.write(&plain);
         };
         mirror.feed(bytes);

@@ -119,7 +119,11 @@ pub struct Focus {
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Control {
     /// Returns the screen as text.
-    Snapshot,
+    Snapshot {
+        /// Lines as they were written, in place of the rows that the terminal has made of them.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        whole: bool,
+    },
     /// Returns what the host knows.
     Status,
     /// Lets go of everyone who looks.

@@ -13,7 +13,7 @@ mod writer;
 
 use std::time::Duration;
 
-pub use player::{recover, text};
+pub use player::{mended, recover, text};
 pub use reader::{Reader, RecordingError};
 
 pub(crate) use format::Told;

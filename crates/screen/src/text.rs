@@ -3,7 +3,7 @@
 //! No colors, no positions: what a person would copy.
 
 use alacritty_terminal::{
-    grid::Grid,
+    grid::{Grid, Row},
     index::{Column, Line},
     term::cell::{Cell, Flags},
 };
@@ -26,6 +26,31 @@ impl Mirror {
             lines.push(without_escapes(open));
         }
         lines
+    }
+
+    /// Returns the screen shown as what was written: rows that the terminal has broken are one line again.
+    pub fn whole_screen_text(&self) -> Vec<String> {
+        let n_lines = self.terminal.n_lines();
+        let mut lines = Vec::new();
+        let mut line = String::new();
+        for row in (0..n_lines).map(Line::from) {
+            let row = &self.terminal.grid[row];
+            row_letters(row, &mut line);
+            let is_broken = row.last().is_some_and(|cell| cell.flags.contains(Flags::WRAPLINE));
+            if !is_broken {
+                lines.push(without_blanks(std::mem::take(&mut line)));
+            }
+        }
+        if !line.is_empty() {
+            lines.push(without_blanks(line));
+        }
+        lines
+    }
+
+    /// Returns everything that was written and is still kept, as [`Self::whole_screen_text`] does: what has left
+    /// the main screen, then the screen shown.
+    pub fn whole_text(&self) -> Vec<String> {
+        self.styled_lines().iter().map(|line| without_escapes(line)).collect()
     }
 
     /// Returns all lines with their colors and links, as text with escapes: those that have left the main
@@ -64,8 +89,13 @@ impl Mirror {
 }
 
 fn row_text(grid: &Grid<Cell>, line: Line) -> String {
-    let row = &grid[line];
     let mut text = String::new();
+    row_letters(&grid[line], &mut text);
+    without_blanks(text)
+}
+
+/// Adds the letters of a row to a text, blanks at its end too.
+fn row_letters(row: &Row<Cell>, text: &mut String) {
     for column in 0..row.len() {
         let cell = &row[Column(column)];
         let spacers = Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER;
@@ -74,6 +104,9 @@ fn row_text(grid: &Grid<Cell>, line: Line) -> String {
             text.extend(cell.zerowidth().into_iter().flatten());
         }
     }
+}
+
+fn without_blanks(mut text: String) -> String {
     text.truncate(text.trim_end().len());
     text
 }

@@ -2,12 +2,21 @@
 
 use std::path::PathBuf;
 
-use daemon::roster::{Condition, Kind, Program, Row, Wanted};
+use daemon::{
+    caller::Caller,
+    roster::{Condition, Kind, Program, Row, Wanted},
+};
 use stdx::clock::Timestamp;
-use store::rows::{Filter, Phase, SessionRow};
+use store::{
+    Batch, Change,
+    rows::{Filter, Phase, SessionRow},
+};
 use vocab::{
+    fact::SessionFact,
+    ids::SessionId,
     job::JobState,
     limits::{ROSTER_SESSIONS_MAX, STORE_LIST_MAX},
+    message::{Run, RunEnd, RunState},
     outcome::Failure,
 };
 
@@ -31,9 +40,112 @@ impl Sessions {
             rows.extend(page.sessions.into_iter().map(row).filter(|row| wanted.takes(row)));
             filter.after = page.next;
             if is_last || filter.after.is_none() || ROSTER_SESSIONS_MAX <= rows.len() {
-                rows.truncate(ROSTER_SESSIONS_MAX);
-                return Ok(rows);
+                break;
             }
+        }
+        if wanted.since.is_some() {
+            // What is pinned does not age, and may stand behind what does.
+            let cwd = wanted.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
+            let pinned = Filter { cwd, pinned: true, limit: STORE_LIST_MAX, ..Filter::default() };
+            for session in self.store.sessions(pinned).await?.sessions {
+                let pinned = row(session);
+                if !rows.iter().any(|known| known.id == pinned.id) {
+                    rows.push(pinned);
+                }
+            }
+        }
+        rows.truncate(ROSTER_SESSIONS_MAX);
+        Ok(rows)
+    }
+
+    /// Returns a session's row of the one list.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub async fn listed(&self, _caller: &Caller, session: &SessionId) -> Result<Row, Failure> {
+        Ok(row(self.row(session).await?))
+    }
+
+    /// Tells why a session is in the state it is in, as JSON: it is known exactly, by its last run.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub async fn explain(&self, caller: &Caller, session: &SessionId) -> Result<Vec<u8>, Failure> {
+        let (stored, run) = self.show(caller, session).await?;
+        let since = self.clock.now().as_millis() - stored.updated_at;
+        let detail = run.as_ref().map_or_else(|| "no run has begun in it".to_owned(), decided);
+        Ok(row(stored).explained(detail, u64::try_from(since).unwrap_or(0)))
+    }
+
+    /// Gives a session another title.
+    ///
+    /// # Errors
+    /// When there is no such session, nothing is left of the title, or the caller is no person.
+    pub async fn rename(
+        &self,
+        caller: &Caller,
+        session: &SessionId,
+        title: &str,
+    ) -> Result<Row, Failure> {
+        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        if title.is_empty() {
+            return Err(Failure::not_started("invalid_field", "the name is empty"));
+        }
+        self.edit(caller, session, Change::SetTitle(title), SessionFact::SessionTitled).await
+    }
+
+    /// Keeps a session in lists, or no longer.
+    ///
+    /// # Errors
+    /// When there is no such session, or the caller is no person.
+    pub async fn pin(
+        &self,
+        caller: &Caller,
+        session: &SessionId,
+        pinned: bool,
+    ) -> Result<Row, Failure> {
+        self.edit(caller, session, Change::SetPinned(pinned), SessionFact::SessionPinned).await
+    }
+
+    async fn edit(
+        &self,
+        caller: &Caller,
+        session: &SessionId,
+        change: Change,
+        fact: SessionFact,
+    ) -> Result<Row, Failure> {
+        caller.person()?;
+        self.row(session).await?;
+        let batch = Batch::of_session(self.epoch.clone(), session.clone());
+        let stored = self.store.append(batch.change(change).fact(fact)).await?;
+        self.hub.tell(stored.events);
+        Ok(row(self.row(session).await?))
+    }
+}
+
+/// Says of a run what makes its session be as it is.
+fn decided(run: &Run) -> String {
+    match &run.state {
+        RunState::Running => format!("its run works, with {}", run.model),
+        RunState::Parked { blocks } => {
+            let open = blocks.iter().filter(|block| block.answer.is_none());
+            let tools: Vec<&str> = open.map(|block| block.tool.as_str()).collect();
+            match tools[..] {
+                [] => "its run was answered and goes on".to_owned(),
+                [one] => format!("its run asks whether it may use {one}"),
+                _ => format!("its run has {} questions: {}", tools.len(), tools.join(", ")),
+            }
+        }
+        RunState::Ended(RunEnd::Finished) => "its last run ended as the model was done".to_owned(),
+        RunState::Ended(RunEnd::Aborted) => "its last run was stopped".to_owned(),
+        RunState::Ended(RunEnd::Interrupted) => {
+            "the daemon ended while its last run worked".to_owned()
+        }
+        RunState::Ended(RunEnd::Failed { failure }) => {
+            format!("its last run failed: {} ({})", failure.message, failure.code)
+        }
+        RunState::Ended(RunEnd::StepLimit { steps_max }) => {
+            format!("its last run reached the limit of {steps_max} steps")
         }
     }
 }
@@ -60,7 +172,7 @@ fn row(session: SessionRow) -> Row {
             waiting_for: waits.then(|| "an answer".to_owned()),
             source: Some("session".to_owned()),
         },
-        pinned: false,
+        pinned: session.pinned,
         started_at: Timestamp::from_millis(session.created_at),
         ended_at: is_over.then(|| Timestamp::from_millis(session.updated_at)),
         program: Program::default(),
@@ -69,8 +181,8 @@ fn row(session: SessionRow) -> Row {
 
 #[cfg(test)]
 mod tests {
-    use store::{Batch, Change, NewSession};
-    use vocab::{fact::SessionFact, ids::SessionId};
+    use daemon::caller::{CallerKind, Carrier};
+    use store::NewSession;
 
     use super::*;
     use crate::stage;
@@ -88,8 +200,16 @@ mod tests {
         assert_eq!(all.len(), ROSTER_SESSIONS_MAX);
         // Those that were active last are there.
         assert_eq!(all[0].name, ROSTER_SESSIONS_MAX.to_string());
-        let later = Some(Timestamp::from_millis(2));
-        let none = sessions.roster(&Wanted { since: later, cwd: None }).await.unwrap();
-        assert_eq!(none, []);
+        let later = Wanted { since: Some(Timestamp::from_millis(i64::MAX)), cwd: None };
+        assert_eq!(sessions.roster(&later).await.unwrap(), []);
+        // What is pinned does not age.
+        let oldest: SessionId = all[ROSTER_SESSIONS_MAX - 1].id.parse().unwrap();
+        let person = Caller::passed(CallerKind::Person, Carrier::Socket);
+        assert!(sessions.pin(&person, &oldest, true).await.unwrap().pinned);
+        let kept = sessions.roster(&later).await.unwrap();
+        assert_eq!(kept.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), [oldest.as_str()]);
+        let agent = Caller::passed(CallerKind::Agent(None), Carrier::Socket);
+        let refused = sessions.pin(&agent, &oldest, false).await.unwrap_err();
+        assert_eq!(refused.code, "person_required");
     }
 }

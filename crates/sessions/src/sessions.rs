@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use stdx::clock::Clock;
 use store::{
     Batch, Change, Epoch, NewSession, Store, StoreError,
-    rows::{Filter, MessagePage, Page, PageMark, Place, Resolved, SessionRow},
+    rows::{Filter, Fitting, MessagePage, Page, PageMark, Place, Resolved, SessionRow},
 };
 use tokio::sync::Notify;
 use vocab::{
@@ -179,6 +179,14 @@ impl Sessions {
     /// When the store cannot be read.
     pub async fn resolve(&self, _caller: &Caller, text: &str) -> Result<Resolved, Failure> {
         Ok(self.store.resolve(text).await?)
+    }
+
+    /// Finds the sessions that fit a person's text as well as any does; none where none fits.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn fitting(&self, _caller: &Caller, text: &str) -> Result<Option<Fitting>, Failure> {
+        Ok(self.store.fitting(text).await?)
     }
 
     /// Finds the session of a chat.

@@ -99,6 +99,8 @@ pub enum Change {
     CreateSession(NewSession),
     /// Names it.
     SetTitle(String),
+    /// Keeps it in lists, or no longer.
+    SetPinned(bool),
     /// Chooses its model.
     SetModel(Option<ModelRef>),
     /// Chooses how much it asks.

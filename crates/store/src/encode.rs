@@ -68,6 +68,7 @@ pub(crate) enum Op {
 #[derive(Debug)]
 pub(crate) enum SessionOp {
     SetTitle(String),
+    SetPinned(bool),
     SetModel(Option<String>),
     SetMode(String),
     AddMessage { message: Message, parts: Vec<Body> },
@@ -109,6 +110,7 @@ fn op(change: Change) -> Result<Op, StoreError> {
     Ok(match change {
         Change::CreateSession(new) => Op::Create(new),
         Change::SetTitle(title) => Op::Session(SessionOp::SetTitle(title)),
+        Change::SetPinned(pinned) => Op::Session(SessionOp::SetPinned(pinned)),
         Change::SetModel(model) => {
             Op::Session(SessionOp::SetModel(model.map(|model| model.to_string())))
         }
@@ -203,7 +205,10 @@ fn op_bytes(op: &Op) -> usize {
                 state.text.len()
             }
             SessionOp::PutPart { part, .. } => part.text.len(),
-            SessionOp::SetModel(_) | SessionOp::SetMode(_) | SessionOp::AddUsage(_) => 0,
+            SessionOp::SetPinned(_)
+            | SessionOp::SetModel(_)
+            | SessionOp::SetMode(_)
+            | SessionOp::AddUsage(_) => 0,
         },
         Op::Store(StoreOp::PutIdempotent { scope, token, answer }) => {
             scope.len() + token.len() + answer.len()

@@ -10,7 +10,8 @@ use rusqlite::Connection;
 use crate::{error::StoreError, files, sql::set_meta};
 
 /// The schema's steps; a database's `user_version` is how many it has taken.
-pub(crate) const STEPS: &[&str] = &[include_str!("../migrations/0001.sql")];
+pub(crate) const STEPS: &[&str] =
+    &[include_str!("../migrations/0001.sql"), include_str!("../migrations/0002.sql")];
 
 /// Pages copied at a time.
 const BACKUP_PAGES: i32 = 1_024;

@@ -1,7 +1,7 @@
 //! What readers get: rows of the tables as the rest of the program speaks of them. No SQL here.
 
 use vocab::{
-    ids::{RunId, SessionId},
+    ids::{Fit, RunId, SessionId},
     message::{Message, Mode, ModelRef, Run, RunEnd, RunState, Usage},
 };
 
@@ -121,6 +121,8 @@ pub struct SessionRow {
     pub run: Option<RunMark>,
     /// Tokens it used.
     pub usage: Usage,
+    /// Whether lists keep showing it.
+    pub pinned: bool,
 }
 
 /// Which sessions to list.
@@ -130,6 +132,8 @@ pub struct Filter {
     pub query: Option<String>,
     /// The directory it works in, exactly.
     pub cwd: Option<String>,
+    /// Only those that lists keep showing.
+    pub pinned: bool,
     /// The `next` of the page before.
     pub after: Option<String>,
     /// How many at most; zero means 50, and more than 200 means 200.
@@ -143,6 +147,15 @@ pub struct Page {
     pub sessions: Vec<SessionRow>,
     /// Where the next page begins, if there is one.
     pub next: Option<String>,
+}
+
+/// The sessions that fit a person's short form as well as any does, latest activity first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitting {
+    /// How well they fit.
+    pub fit: Fit,
+    /// The sessions, at least one.
+    pub sessions: Vec<SessionRow>,
 }
 
 /// What a person's short form of a session means.

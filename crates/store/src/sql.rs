@@ -16,7 +16,7 @@ use crate::{
 
 /// The columns that [`session_row`] reads, in its order.
 pub(crate) const SESSION_COLUMNS: &str = "id, alias, title, workspace, cwd, model, mode, created_at, \
-     updated_at, updated_seq, messages, run, phase, input, output, reasoning, cache_read, cache_write";
+     updated_at, updated_seq, messages, run, phase, input, output, reasoning, cache_read, cache_write, pinned";
 
 /// Bits of a part's key that hold its index.
 pub(crate) const PART_BITS: u32 = 20;
@@ -139,6 +139,7 @@ pub(crate) fn session_row(row: &Row<'_>) -> Result<SessionRow, StoreError> {
             cache_read: tokens(16)?,
             cache_write: tokens(17)?,
         },
+        pinned: row.get::<_, i64>(18)? != 0,
     })
 }
 

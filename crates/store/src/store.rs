@@ -20,7 +20,8 @@ use crate::{
     open::{self, Opening, Options},
     reader::{self, Readers},
     rows::{
-        Counts, Filter, MessagePage, Page, PageMark, Resolved, SessionRow, StoredRun, Transcript,
+        Counts, Filter, Fitting, MessagePage, Page, PageMark, Resolved, SessionRow, StoredRun,
+        Transcript,
     },
     sql::{self, FACT_COLUMNS, RUN_SELECT, count, event, int, last_seq, stored_run},
     transcript,
@@ -150,14 +151,23 @@ impl Store {
         self.read(move |conn| list::page(conn, &filter)).await
     }
 
-    /// Finds the session that a person means: an id or alias, else the start or the end of an id (with
-    /// or without its prefix), else a piece of a title.
+    /// Finds the session that a person means: an id or alias, else a title, else the start or the end of an
+    /// id (with or without its prefix), else a piece of a title.
     ///
     /// # Errors
     /// When the disk fails.
     pub async fn resolve(&self, text: &str) -> Result<Resolved, StoreError> {
         let text = text.to_owned();
         self.read(move |conn| list::resolve(conn, &text)).await
+    }
+
+    /// Finds the sessions that fit a person's short form as well as any does; none where none fits.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub async fn fitting(&self, text: &str) -> Result<Option<Fitting>, StoreError> {
+        let text = text.to_owned();
+        self.read(move |conn| list::fitting(conn, &text)).await
     }
 
     /// Returns a page of a session's messages: the first, or the `next` of another. Messages that are stored

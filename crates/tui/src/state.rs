@@ -91,6 +91,8 @@ pub(crate) enum Mode {
     Rename { job: Named, editor: Editor },
     /// One of them agrees.
     Confirm { question: String, order: Order },
+    /// None of them means anything but giving up: what a session waits for is being read, to be asked.
+    Opening(Named),
     /// They answer what a session waits for.
     Answer(Asking),
     /// Any of them closes the help.
@@ -112,13 +114,15 @@ pub(crate) struct Asking {
     pub(crate) is_read: bool,
     /// Why not, while that is being written.
     pub(crate) reason: Option<Editor>,
+    /// Whether it needs no answer any more: nothing is sent, and a key goes back.
+    pub(crate) is_over: bool,
 }
 
 impl Asking {
     /// Asks from the beginning.
     pub(crate) fn new(session: Named, block: Block) -> Self {
         let lines = question::lines(&block);
-        Self { session, block, lines, top: 0, is_read: false, reason: None }
+        Self { session, block, lines, top: 0, is_read: false, reason: None, is_over: false }
     }
 }
 
@@ -142,8 +146,6 @@ pub(crate) struct Watched {
     pub(crate) content: Content,
     /// How many lines lie below what is shown; 0 keeps to the end.
     pub(crate) up: usize,
-    /// Whether the person wants to answer as soon as it is known what is asked.
-    pub(crate) is_answering: bool,
 }
 
 impl Watched {
@@ -155,7 +157,7 @@ impl Watched {
     /// Watches something of which nothing is known yet.
     pub(crate) fn new(who: Named, kind: RowKind) -> Self {
         let (flight, content) = (Flight::Idle, Content::Loading);
-        Self { who, kind, flight, content, up: 0, is_answering: false }
+        Self { who, kind, flight, content, up: 0 }
     }
 
     /// Returns the transcript, where one was read.

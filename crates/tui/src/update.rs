@@ -19,6 +19,7 @@ use crate::{
 const OF_THE_LIST: &[&str] = &[
     "session_created",
     "session_titled",
+    "session_pinned",
     "session_deleted",
     "run_started",
     "run_blocked",
@@ -170,14 +171,17 @@ impl State {
                 Mode::Normal | Mode::Help => commands.push(Command::Quit),
                 Mode::Filter(_) => self.keep_filter(""),
                 Mode::New(_) | Mode::Reply { .. } | Mode::Rename { .. } => self.mode = Mode::Normal,
-                Mode::Confirm { .. } | Mode::Answer(_) => self.mode = Mode::Normal,
+                Mode::Confirm { .. } | Mode::Opening(_) | Mode::Answer(_) => {
+                    self.mode = Mode::Normal;
+                }
             }
             return;
         }
         match std::mem::replace(&mut self.mode, Mode::Normal) {
             Mode::Normal => self.command_key(key, commands),
             Mode::Help => {}
-            Mode::Confirm { question, order } => self.confirm(key, question, order, commands),
+            Mode::Confirm { order, .. } => self.confirm(key, order, commands),
+            Mode::Opening(who) => self.opening_key(key, who),
             Mode::Answer(asking) => self.answer_key(key, asking, commands),
             Mode::Filter(editor) => self.filter_key(key, editor),
             Mode::New(editor) => self.new_key(key, editor, commands),
@@ -192,7 +196,11 @@ impl State {
             Mode::Reply { editor, .. } | Mode::Rename { editor, .. } => editor,
             Mode::Answer(Asking { reason: Some(editor), .. }) => editor,
             // Elsewhere keys are commands, and a pasted text holds none.
-            Mode::Normal | Mode::Help | Mode::Confirm { .. } | Mode::Answer(_) => return,
+            Mode::Normal
+            | Mode::Help
+            | Mode::Confirm { .. }
+            | Mode::Opening(_)
+            | Mode::Answer(_) => return,
         };
         editor.insert(text);
         if let Mode::Filter(editor) = &self.mode {

@@ -26,6 +26,8 @@ pub enum SessionFact {
     },
     /// Its title changed.
     SessionTitled,
+    /// Lists keep showing it, or no longer.
+    SessionPinned,
     /// It and its content are gone; this fact is what remains.
     SessionDeleted,
 }

@@ -182,6 +182,20 @@ impl fmt::Display for WorkspaceId {
     }
 }
 
+/// How well a text that a person typed names something. What fits better is meant before what fits less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    /// It is the id.
+    Id,
+    /// It is the name. It goes before parts of ids, as nobody chooses those: a new id must not take a word
+    /// away from what is called by it.
+    Name,
+    /// It is the beginning or the end of the id.
+    PartOfId,
+    /// It is in the name.
+    PartOfName,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,7 +16,7 @@ pub(crate) enum Jobs {
     Ls(Ls),
     /// Ends jobs with all they have started, or the live run of a session
     Stop(Which),
-    /// Removes jobs with their files and worktrees; one that runs is ended first
+    /// Removes jobs with their files and worktrees, and sessions after asking; what runs is ended first
     #[command(after_help = RM_SAVES)]
     Rm(Rm),
     /// Starts ended jobs again, with the same command, place and environment
@@ -29,7 +29,7 @@ pub(crate) enum Jobs {
         #[arg(value_hint = ValueHint::Other)]
         job: String,
     },
-    /// Types a text into a job's terminal, and Enter behind it
+    /// Types a text into a job's terminal, and Enter behind it; a session gets it as an answer or a message
     Send {
         /// Its id, its name, or a unique part of either
         #[arg(value_hint = ValueHint::Other)]
@@ -41,9 +41,9 @@ pub(crate) enum Jobs {
         #[arg(short = 'n', long)]
         no_enter: bool,
     },
-    /// Waits until a job is done, or waits for somebody; 1 when it ends otherwise
+    /// Waits until a job or a session's run is done, or waits for somebody; 1 when it ends otherwise
     Wait(Wait),
-    /// Tells why a job is in the state it is in: what was heard, and how it was weighed
+    /// Tells why a job or session is in the state it is in: what was heard, and how it was weighed
     Explain {
         /// Its id, its name, or a unique part of either
         #[arg(value_hint = ValueHint::Other)]
@@ -51,7 +51,7 @@ pub(crate) enum Jobs {
         #[command(flatten)]
         json: Json,
     },
-    /// Calls a job something else
+    /// Calls a job or session something else
     Rename {
         /// Its id, its name, or a unique part of either
         #[arg(value_hint = ValueHint::Other)]
@@ -60,7 +60,7 @@ pub(crate) enum Jobs {
         #[arg(required = true, value_hint = ValueHint::Other)]
         name: Vec<String>,
     },
-    /// Keeps a job in lists for as long as it is there
+    /// Keeps a job or session in lists for as long as it is there
     Pin {
         /// Its id, its name, or a unique part of either
         #[arg(value_hint = ValueHint::Other)]
@@ -90,7 +90,7 @@ pub(crate) struct Rm {
     #[arg(long)]
     pub(crate) discard: bool,
     /// Do not ask
-    #[arg(short, long, requires = "discard")]
+    #[arg(short, long)]
     pub(crate) yes: bool,
 }
 
@@ -104,8 +104,11 @@ saved are files that git ignores and empty directories. What cannot be saved is 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Bg {
     /// What to ask in a new session; without it, the program after `--` is started
-    #[arg(value_hint = ValueHint::Other, conflicts_with = "command")]
-    pub(crate) prompt: Vec<String>,
+    #[arg(value_hint = ValueHint::Other, conflicts_with = "command", value_name = "PROMPT")]
+    pub(crate) words: Vec<String>,
+    /// The words are a prompt, also where they are the name of a program
+    #[arg(long, conflicts_with = "command")]
+    pub(crate) prompt: bool,
     /// The program and its arguments
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<String>,
@@ -116,16 +119,16 @@ pub(crate) struct Bg {
     #[arg(short = 'C', long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     /// A variable that the program sees besides the usual ones; with its value of here when none is given
-    #[arg(long, value_name = "NAME[=VALUE]", value_hint = ValueHint::Other, requires = "command", conflicts_with = "prompt")]
+    #[arg(long, value_name = "NAME[=VALUE]", value_hint = ValueHint::Other, requires = "command", conflicts_with = "words")]
     pub(crate) env: Vec<String>,
     /// The session file that the program writes, which no other program may write meanwhile
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "command", conflicts_with = "prompt")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "command", conflicts_with = "words")]
     pub(crate) session_file: Option<PathBuf>,
     /// Do not keep what the program shows
-    #[arg(long, requires = "command", conflicts_with = "prompt")]
+    #[arg(long, requires = "command", conflicts_with = "words")]
     pub(crate) no_record: bool,
     /// Work in a git worktree of its own, on a new branch; named after the job when no name is given
-    #[arg(long, value_name = "BRANCH", value_hint = ValueHint::Other, requires = "command", conflicts_with = "prompt",
+    #[arg(long, value_name = "BRANCH", value_hint = ValueHint::Other, requires = "command", conflicts_with = "words",
         num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) worktree: Option<String>,
     /// A workspace of the configuration, for a session

@@ -10,7 +10,7 @@ use super::Json;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Logs {
-    /// The job's id
+    /// The id or name of a job, or of a session, whose transcript is printed; or a unique part of either
     #[arg(value_name = "ID", value_hint = ValueHint::Other)]
     pub(crate) job: String,
     /// Go on with what its program writes, until the job ends; without a terminal, as plain text

@@ -94,3 +94,36 @@ fn no_value_is_repeated_by_the_words_about_it() {
     let headers = "[providers.a]\napi = \"x\"\nheaders = \"SEKRET\"\n";
     check(headers, "config.toml:3: headers: invalid type: string, expected a map", None);
 }
+
+#[test]
+fn what_would_fail_once_it_is_used_is_refused_when_it_is_read() {
+    let provider = |rest: &str| format!("# one\n[providers.a]\n{rest}\n");
+    check(
+        &provider("api = \"x\""),
+        "config.toml:3: api: no dialect",
+        Some("openai-chat, anthropic or scripted"),
+    );
+    let hint = Some("add base_url to [providers.a]");
+    check(&provider("api = \"anthropic\""), "config.toml:2: the provider a has no base_url", hint);
+    let hint = Some("add script = \"FILE\" to [providers.a]");
+    check(&provider("api = \"scripted\""), "config.toml:2: the provider a has no script", hint);
+    let models = "api = \"anthropic\"\nbase_url = \"http://x\"\nmodels = [{ id = \"\" }]";
+    check(&provider(models), "config.toml:5: models: the id of number 1 is empty", None);
+    let script = "api = \"scripted\"\nscript = \"script.json\"";
+    check(&provider(script), "config.toml:4: script: the file is a whole path", None);
+    check("[workspaces.w]\npath = \"src\"\n", "config.toml:2: path: a workspace is a whole", None);
+    let hint = Some("command = [\"PROGRAM\", \"ARGUMENT\"]");
+    check("[notify]\ncommand = [\"\"]\n", "config.toml:2: command: its program is empty", hint);
+    // A vendor's address is known.
+    parse("config.toml", "[providers.anthropic]\napi = \"anthropic\"\n").unwrap();
+}
+
+#[test]
+fn what_does_not_work_on_this_machine_is_told_with_its_line() {
+    let told = |text: &str| parse("config.toml", text).unwrap().warnings;
+    assert_eq!(told("[notify]\ncommand = [\"sh\", \"-c\"]\n"), [""; 0]);
+    assert_eq!(
+        told("\n[notify]\non = [\"done\"]\ncommand = [\"no-such-program\"]\n"),
+        ["config.toml:4: [notify] command: there is no program \"no-such-program\""]
+    );
+}

@@ -20,21 +20,19 @@ use vocab::{
 use crate::{
     args::Attach,
     env, exit, print,
-    role::{guard, jobs, view},
+    role::{
+        guard,
+        jobs::{self, Shown},
+        view,
+    },
 };
 
 /// Shows a job until the person lets go of it, or it ends.
 pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
     let terminal = Terminal::open(rustix::stdio::stdin(), rustix::stdio::stdout())?;
-    let files = match jobs::files_of(&args.job) {
-        Ok(files) => files,
-        Err(error) => match error.downcast::<Failure>() {
-            Ok(no_job) if no_job.code == "job_not_found" => {
-                return view::session(&args.job, no_job);
-            }
-            Ok(failure) => return Err(failure.into()),
-            Err(error) => return Err(error),
-        },
+    let files = match jobs::shown(&args.job)? {
+        Shown::Job(files) => files,
+        Shown::Session(row) => return view::session(&row.id),
     };
     let record = files.read().map_err(Failure::from)?;
     let id = files.id();

@@ -1,10 +1,12 @@
-//! Jobs from the command line: started, listed, told what to do.
+//! Jobs from the command line: started, listed, told what to do. Sessions stand in the same list, and do what
+//! they have a form of.
 //!
 //! What a person means by a text, the daemon finds out; here its answer becomes words.
 
 mod begin;
 mod list;
 mod remove;
+pub(crate) mod session;
 mod wait;
 
 pub(crate) use begin::environment;
@@ -12,9 +14,9 @@ pub(crate) use begin::environment;
 use std::process::ExitCode;
 
 use api::{
-    agent::{AbortRequest, Done},
+    agent::Done,
     client::{Client, ClientError, Target},
-    job::{JobRow, NoWishes, PinJob, RenameJob, SendText, UpgradeJob},
+    job::{JobRow, NoWishes, PinJob, RenameJob, RowKind, SendText, UpgradeJob},
     routes::Endpoint,
 };
 use pty::job::JobFiles;
@@ -28,8 +30,7 @@ use vocab::{
 use crate::{
     args::{Jobs, Which},
     client, env, exit,
-    print::{self, clean},
-    role::sessions::resolve,
+    print::{self, clean, words},
 };
 
 /// Runs a command about jobs.
@@ -56,9 +57,14 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
             }
             Jobs::Send { job, text, no_enter } => {
                 let mut text = text.join(" ");
+                let row = show(&client, &job).await?;
+                if row.kind == RowKind::Session {
+                    return session::send(&client, &row.id, &text).await;
+                }
                 if !no_enter {
                     text.push('\r');
                 }
+                let job = row.id;
                 let _: Done = order(&client, Endpoint::JobSend, &job, &SendText { text }).await?;
                 Ok(ExitCode::from(exit::OK))
             }
@@ -66,44 +72,55 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
             Jobs::Rename { job, name } => {
                 let body = RenameJob { name: name.join(" ") };
                 let row: JobRow = order(&client, Endpoint::JobRename, &job, &body).await?;
-                Ok(say(&format!("renamed · {} · {}", row.id, clean::clean_line(&row.name))))
+                Ok(say(&format!("renamed · {}", named(&row))))
             }
             Jobs::Pin { job, off } => {
                 let body = PinJob { pinned: !off };
                 let row: JobRow = order(&client, Endpoint::JobPin, &job, &body).await?;
                 let word = if row.pinned { "pinned" } else { "no longer pinned" };
-                Ok(say(&format!("{word} · {} · {}", row.id, clean::clean_line(&row.name))))
+                Ok(say(&format!("{word} · {}", named(&row))))
             }
             Jobs::Wait(wait) => wait::run(&client, &wait).await,
         }
     })
 }
 
-/// Finds the files of the job that a text means. A whole id needs no daemon to be understood, since
+/// What a text means to who wants to look at it.
+pub(crate) enum Shown {
+    /// A job, by its files.
+    Job(Box<JobFiles>),
+    /// A session, by its row.
+    Session(Box<JobRow>),
+}
+
+/// Finds the job or session that a text means. The whole id of a job needs no daemon to be understood, since
 /// looking at a job should not wait for one.
-pub(crate) fn files_of(text: &str) -> anyhow::Result<JobFiles> {
+pub(crate) fn shown(text: &str) -> anyhow::Result<Shown> {
     let paths = env::paths()?;
     let files = |id: &JobId| JobFiles::new(&paths.home, &paths.runtime, id);
     if let Ok(id) = text.parse::<JobId>()
         && files(&id).exists()
     {
-        return Ok(files(&id));
+        return Ok(Shown::Job(Box::new(files(&id))));
     }
     super::block_on(async {
         let client = client::connect(&paths).await?;
         let row = show(&client, text).await?;
+        if row.kind == RowKind::Session {
+            return Ok(Shown::Session(Box::new(row)));
+        }
         let id: JobId = row
             .id
             .parse()
             .map_err(|bad: BadJobId| Failure::not_started("answer_malformed", bad.to_string()))?;
-        Ok(files(&id))
+        Ok(Shown::Job(Box::new(files(&id))))
     })
 }
 
 /// Tells why a job is as it is.
 async fn explain(client: &Client, job: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let answer = client.json::<(), Value>(Endpoint::JobExplain, Target::of(job), None).await;
-    let told = answer.map_err(|error| named(job, error))?;
+    let told = answer.map_err(|error| meant(job, error))?;
     if as_json {
         return Ok(print::json(&told));
     }
@@ -111,7 +128,7 @@ async fn explain(client: &Client, job: &str, as_json: bool) -> anyhow::Result<Ex
     Ok(print::out(&clean::clean(&explanation.to_string())))
 }
 
-/// Asks for an operation on the job that a text means.
+/// Asks for an operation on what a text means.
 pub(crate) async fn order<B: Serialize + Sync, A: DeserializeOwned>(
     client: &Client,
     endpoint: Endpoint,
@@ -119,47 +136,35 @@ pub(crate) async fn order<B: Serialize + Sync, A: DeserializeOwned>(
     body: &B,
 ) -> Result<A, Failure> {
     if job.is_empty() {
-        return Err(Failure::not_started("usage", "no job is named").with_hint("stead ls"));
+        return Err(Failure::not_started("usage", "nothing is named").with_hint("stead ls"));
     }
     let answer = client.json(endpoint, Target::of(job), Some(body)).await;
-    answer.map_err(|error| named(job, error))
+    answer.map_err(|error| meant(job, error))
 }
 
-/// Shows the job that a text means.
+/// Shows the job or session that a text means.
 pub(crate) async fn show(client: &Client, job: &str) -> Result<JobRow, Failure> {
     if job.is_empty() {
-        return Err(Failure::not_started("usage", "no job is named").with_hint("stead ls"));
+        return Err(Failure::not_started("usage", "nothing is named").with_hint("stead ls"));
     }
     let answer = client.json::<(), _>(Endpoint::JobShow, Target::of(job), None).await;
-    answer.map_err(|error| named(job, error))
-}
-
-/// Shows the job, or else the session, that a text means.
-pub(crate) async fn show_any(client: &Client, text: &str) -> Result<JobRow, Failure> {
-    let no_job = match show(client, text).await {
-        Err(failure) if failure.code == "job_not_found" => failure,
-        other => return other,
-    };
-    let session = match resolve::session(client, text).await {
-        Ok(session) => session,
-        Err(failure) if failure.code == "session_not_found" => return Err(no_job),
-        Err(failure) => return Err(failure),
-    };
-    let target = Target { parameter: "", query: "all=true" };
-    let rows = client.json::<(), Vec<JobRow>>(Endpoint::JobList, target, None).await;
-    let rows = rows.map_err(Failure::from)?;
-    rows.into_iter().find(|row| row.id == session.id).ok_or(no_job)
+    answer.map_err(|error| meant(job, error))
 }
 
 /// Says what a text could have meant.
-fn named(job: &str, error: ClientError) -> Failure {
+fn meant(text: &str, error: ClientError) -> Failure {
     let ClientError::Problem(problem) = error else { return error.into() };
     if problem.code != "ambiguous" {
         return (*problem).into();
     }
-    let lines: Vec<String> =
-        problem.candidates.iter().map(|line| clean::clean_line(line)).collect();
-    let message = format!("{job:?} could be several jobs");
+    // Each is told as its id, its kind and its name.
+    let line = |told: &String| {
+        let (id, rest) = told.split_once(' ').unwrap_or((told, ""));
+        let id = if rest.starts_with("session") { words::short_id(id) } else { id };
+        format!("{}  {}", clean::clean_line(id), clean::clean_line(rest))
+    };
+    let lines: Vec<String> = problem.candidates.iter().map(line).collect();
+    let message = format!("{text:?}: {}", problem.message);
     Failure { message, hint: Some(lines.join("\n")), ..(*problem).into() }
 }
 
@@ -175,14 +180,9 @@ async fn each<B: Serialize + Sync>(
     let mut rows: Vec<JobRow> = Vec::new();
     for job in &which.jobs {
         match order::<_, JobRow>(client, endpoint, job, body).await {
-            Err(failure) if failure.code == "job_not_found" && endpoint == Endpoint::JobStop => {
-                if let Err(error) = stop_session(client, job, failure).await {
-                    code = exit::report(&error.into());
-                }
-            }
             Ok(row) => {
                 if !which.json.json {
-                    say(&format!("{done} · {} · {}", row.id, clean::clean_line(&row.name)));
+                    say(&format!("{done} · {}", named(&row)));
                 }
                 rows.push(row);
             }
@@ -195,20 +195,17 @@ async fn each<B: Serialize + Sync>(
     Ok(code)
 }
 
-/// Ends the live run of the session that a text means, where it means no job.
-async fn stop_session(client: &Client, text: &str, no_job: Failure) -> Result<(), Failure> {
-    let row = match resolve::session(client, text).await {
-        Ok(row) => row,
-        Err(failure) if failure.code == "session_not_found" => return Err(no_job),
-        Err(failure) => return Err(failure),
-    };
-    let body = AbortRequest { session_id: row.id.clone() };
-    let target = Target::default();
-    let done = client.json::<_, Done>(Endpoint::AgentAbort, target, Some(&body)).await;
-    done.map_err(Failure::from)?;
-    let title = clean::clean_line(&row.title);
-    say(&format!("stopped · {} · {title}", print::words::short_id(&row.id)));
-    Ok(())
+/// Names a row as lists do.
+fn named(row: &JobRow) -> String {
+    format!("{} · {}", id_of(row), clean::clean_line(&row.name))
+}
+
+/// Returns the id by which a row is listed.
+fn id_of(row: &JobRow) -> &str {
+    match row.kind {
+        RowKind::Job => &row.id,
+        RowKind::Session => words::short_id(&row.id),
+    }
 }
 
 fn say(line: &str) -> ExitCode {

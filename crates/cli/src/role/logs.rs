@@ -1,4 +1,4 @@
-//! `stead logs`: what a job has shown, be it alive or not.
+//! `stead logs`: what a job has shown, be it alive or not; of a session, what was said in it.
 
 use std::{
     io::{self, Write},
@@ -26,11 +26,12 @@ use crate::{
     args::{Export, Logs},
     exit,
     print::{self, Look},
+    role::jobs::Shown,
 };
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct Screen<'a> {
     id: &'a str,
     /// The job's host has told it just now.
     live: bool,
@@ -39,7 +40,10 @@ struct Shown<'a> {
 
 /// Runs the command.
 pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
-    let files = super::jobs::files_of(&logs.job)?;
+    let files = match super::jobs::shown(&logs.job)? {
+        Shown::Job(files) => files,
+        Shown::Session(row) => return super::jobs::session::logs(&row, logs),
+    };
     if logs.follow {
         return follow(&files);
     }
@@ -51,7 +55,7 @@ pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
     }
     let (text, live) = screen(&files)?;
     if logs.json.json {
-        return Ok(print::json(&Shown { id: files.id().as_str(), live, text: &text }));
+        return Ok(print::json(&Screen { id: files.id().as_str(), live, text: &text }));
     }
     let is_terminal = Look::of_process().out.terminal;
     Ok(print::out(&if is_terminal { print::clean::clean(&text) } else { text }))
@@ -59,7 +63,7 @@ pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
 
 /// Returns the screen's text, and whether it is as new as can be.
 fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
-    match ask::ask(files.socket(), &Control::Snapshot) {
+    match ask::ask(files.socket(), &Control::Snapshot { whole: true }) {
         Ok(Reply::Snapshot { text }) => return Ok((text, true)),
         Ok(_) | Err(ask::AskError::Gone(_)) => {}
         Err(error) => print::err(&format!("stead: {error}; this is what it has written before\n")),
@@ -72,7 +76,10 @@ fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
     }
     let bytes_max = u64::try_from(FRAME_BYTES_MAX).unwrap_or(u64::MAX);
     let text = match state_file::read(&files.screen(), bytes_max).map_err(FilesError::Io) {
-        Ok(Some(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+        Ok(Some(bytes)) => {
+            let rows = String::from_utf8_lossy(&bytes).into_owned();
+            record::mended(files, &rows).unwrap_or(rows)
+        }
         Ok(None) => String::new(),
         Err(error) => return Err(Failure::from(error).into()),
     };
@@ -80,14 +87,21 @@ fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
 }
 
 fn follow(files: &JobFiles) -> anyhow::Result<ExitCode> {
-    let ended = match follow::run(files.socket(), io::stdout().as_fd()) {
+    let id = files.id();
+    // Nobody knows how many: what was thrown away was not counted.
+    let mut on_gap = || {
+        print::err(&format!(
+            "stead: what was written meanwhile is missing here, since it was not read in time; \
+             stead logs {id} --replay has it\n"
+        ));
+    };
+    let ended = match follow::run(files.socket(), io::stdout().as_fd(), &mut on_gap) {
         Err(follow::FollowError::Host(ask::AskError::Gone(_))) => {
             // All that it will ever show.
             return Ok(print::out(&screen(files)?.0));
         }
         ended => ended.map_err(Failure::from)?,
     };
-    let id = files.id();
     Ok(ExitCode::from(match ended {
         follow::Ended::Job(_) | follow::Ended::Left => exit::OK,
         follow::Ended::Interrupted => exit::INTERRUPTED,

@@ -63,7 +63,7 @@ struct ModelRow {
 pub(crate) fn providers(json: Json) -> anyhow::Result<ExitCode> {
     super::block_on(async move {
         let paths = env::paths()?;
-        let config = config::load(&paths)?;
+        let config = config::load_and_tell(&paths)?;
         let found = local_endpoint(&config).await;
         let mut rows = known_rows(&paths, &config)?;
         rows.extend(found.iter().map(|local| ProviderRow {
@@ -90,7 +90,7 @@ pub(crate) fn providers(json: Json) -> anyhow::Result<ExitCode> {
 pub(crate) fn run(args: &Models) -> anyhow::Result<ExitCode> {
     super::block_on(async move {
         let paths = env::paths()?;
-        let config = config::load(&paths)?;
+        let config = config::load_and_tell(&paths)?;
         let mut rows = configured_models(&config);
         let providers = known_rows(&paths, &config)?;
         match &args.provider {

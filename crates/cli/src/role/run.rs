@@ -48,7 +48,7 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
             };
         };
         let paths = env::paths()?;
-        let config = config::load(&paths)?;
+        let config = config::load_and_tell(&paths)?;
         let look = Look::of_process();
         let client = client::connect(&paths).await?;
         let session_id = match &args.session {
@@ -97,12 +97,12 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
 
 /// Begins a run of a new session and leaves it to the daemon. What it wants to know waits for its answer.
 pub(crate) async fn in_background(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
-    let Some(parts) = input::parts(&args.prompt, &[])? else {
+    let Some(parts) = input::parts(&args.words, &[])? else {
         return Err(Failure::not_started("usage", "neither a prompt nor a command is given")
             .with_hint("stead bg \"PROMPT\", or stead bg -- COMMAND")
             .into());
     };
-    let config = config::load(&env::paths()?)?;
+    let config = config::load_and_tell(&env::paths()?)?;
     let cwd = match (&args.dir, &args.workspace) {
         (Some(dir), _) => Some(absolute(dir)?),
         (None, None) => Some(absolute(Path::new("."))?),

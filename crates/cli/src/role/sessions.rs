@@ -4,6 +4,8 @@ pub(crate) mod pages;
 pub(crate) mod resolve;
 mod transcript;
 
+pub(crate) use transcript::render as page;
+
 use std::process::ExitCode;
 
 use api::{
@@ -49,7 +51,7 @@ pub(crate) fn run(command: Sessions) -> anyhow::Result<ExitCode> {
                 let code = print::out(&list(&rows, now, look.table_width(), look.out.style));
                 let parked = rows.iter().filter(|row| row.state == "parked");
                 for row in parked.take(HINTS_SHOWN) {
-                    waits(row);
+                    waits(&row.id);
                 }
                 Ok(code)
             }
@@ -70,18 +72,21 @@ fn list(rows: &[SessionRow], now: Timestamp, columns: usize, style: Style) -> St
 }
 
 /// Says of a session that waits how it is answered.
-fn waits(row: &SessionRow) {
-    let (short, hint) = (words::short_id(&row.id), how_to_answer(&row.id));
+pub(crate) fn waits(id: &str) {
+    let (short, hint) = (words::short_id(id), how_to_answer(id));
     print::err(&format!("stead: {short} waits for an answer\n  hint: {hint}\n"));
 }
 
-async fn show(client: &Client, text: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+/// Asks for a session's messages.
+pub(crate) async fn messages(client: &Client, id: &str) -> Result<Value, Failure> {
+    let target = Target::of(id);
+    Ok(client.json::<(), _>(Endpoint::SessionMessages, target, None).await?)
+}
+
+/// Prints a session with its messages.
+pub(crate) async fn show(client: &Client, text: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let detail = resolve::detail(client, text).await?;
-    let target = Target::of(&detail.row.id);
-    let messages: Value = client
-        .json::<(), _>(Endpoint::SessionMessages, target, None)
-        .await
-        .map_err(Failure::from)?;
+    let messages = messages(client, &detail.row.id).await?;
     if as_json {
         let mut told = serde_json::to_value(&detail)?;
         if let Value::Object(fields) = &mut told {
@@ -90,27 +95,43 @@ async fn show(client: &Client, text: &str, as_json: bool) -> anyhow::Result<Exit
         return Ok(print::json(&told));
     }
     let list = messages.as_array().map_or(&[][..], Vec::as_slice);
-    let code = print::out(&transcript::render(&detail, list, Look::of_process()));
+    let code = print::out(&page(&detail, list, Look::of_process()));
     if detail.row.state == "parked" {
-        waits(&detail.row);
+        waits(&detail.row.id);
     }
     Ok(code)
 }
 
 /// Deletes all that are meant, or none when one of the words is unclear or the person does not agree.
 async fn remove(client: &Client, texts: &[String], agreed: bool) -> anyhow::Result<ExitCode> {
-    let terminal = print::stdin_is_terminal() && Look::of_process().err.terminal;
     let mut rows: Vec<SessionRow> = Vec::new();
     for text in texts {
         let row = resolve::session(client, text).await?;
-        if !terminal && !names_id(text, &row.id) {
-            return Err(by_title(text, &row).into());
-        }
+        is_named(text, &row)?;
         if !rows.iter().any(|known| known.id == row.id) {
             rows.push(row);
         }
     }
-    if terminal && !agreed && !agrees(&rows).await {
+    delete(client, rows, agreed).await
+}
+
+/// Tells whether there is a terminal to ask at.
+fn can_ask() -> bool {
+    print::stdin_is_terminal() && Look::of_process().err.terminal
+}
+
+/// Refuses a text that does not name a session's id where nobody can be asked.
+pub(crate) fn is_named(text: &str, row: &SessionRow) -> Result<(), Failure> {
+    if can_ask() || names_id(text, &row.id) { Ok(()) } else { Err(by_title(text, row)) }
+}
+
+/// Deletes sessions after asking, where somebody can be asked.
+pub(crate) async fn delete(
+    client: &Client,
+    rows: Vec<SessionRow>,
+    agreed: bool,
+) -> anyhow::Result<ExitCode> {
+    if can_ask() && !agreed && !agrees(&rows).await {
         print::err("stead: nothing was deleted\n");
         return Ok(ExitCode::from(exit::REFUSED));
     }

@@ -15,7 +15,7 @@ use vocab::outcome::Failure;
 use crate::{
     args::View,
     client, config, env, exit, models,
-    role::{jobs, run, sessions::resolve},
+    role::{jobs, run},
 };
 
 /// Runs the command.
@@ -30,18 +30,12 @@ pub(crate) fn run(args: &View) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Shows the session that a text means until it is left; its run goes on. `no_job` says that the text means
-/// no job.
-pub(crate) fn session(text: &str, no_job: Failure) -> anyhow::Result<ExitCode> {
+/// Shows a session until it is left; its run goes on.
+pub(crate) fn session(id: &str) -> anyhow::Result<ExitCode> {
     super::block_on(async move {
         let client = client::connect(&env::paths()?).await?;
-        let row = match resolve::session(&client, text).await {
-            Ok(row) => row,
-            Err(failure) if failure.code == "session_not_found" => return Err(no_job.into()),
-            Err(failure) => return Err(failure.into()),
-        };
         let setup = setup(client, run::absolute(Path::new("."))?)?;
-        Ok(code_of(tui::run::session(setup, &row.id).await?))
+        Ok(code_of(tui::run::session(setup, id).await?))
     })
 }
 
@@ -59,7 +53,7 @@ fn setup(client: Client, cwd: String) -> Result<Setup, Failure> {
             .with_hint("stead ls lists the same, stead attach ID shows one of them"));
     }
     let (environment, _) = jobs::environment(&[])?;
-    let keys = models::environment_keys(&config::load(&env::paths()?)?);
+    let keys = models::environment_keys(&config::load_and_tell(&env::paths()?)?);
     Ok(Setup {
         client,
         ground: Ground { cwd, env: environment, keys },

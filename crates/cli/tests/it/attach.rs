@@ -131,7 +131,7 @@ fn what_cannot_be_attached_says_why() {
         assert!(terminal.seen.contains(why), "{why}: {}", terminal.seen);
         assert_eq!(terminal.modes(), before);
     };
-    check(&["attach", "00000000"], 3, "there is no job \"00000000\"");
+    check(&["attach", "00000000"], 3, "there is no job and no session \"00000000\"");
     check(&["attach", "../../etc"], 3, "job_not_found");
     check(&["attach", &id, "--detach-keys", "d"], 2, "has to be one with ctrl-");
     check(&["attach", &id, "--read-only", "--steal"], 2, "cannot be used with");

@@ -18,6 +18,7 @@ mod orders;
 mod people;
 mod places;
 mod session_files;
+mod sessions;
 mod told;
 mod trees;
 
@@ -242,4 +243,34 @@ fn a_prompt_runs_in_the_background_and_is_a_row_of_the_same_list() {
     // A session's run is ended by the same word as a job.
     let stopped = home.stead(&["stop", "totals"]).with(0);
     assert!(stopped.err.starts_with("stopped · "), "{}", stopped.err);
+}
+
+/// Nobody but who waits starts the next daemon here.
+#[test]
+fn a_wait_outlives_the_daemon() {
+    let home = Home::new();
+    let id = bg(&home, "read x");
+    let waiting = home.command(&["wait", &id, "--timeout", "60"]).spawn().unwrap();
+    let is_connected = || {
+        let links = fs::read_dir(format!("/proc/{}/fd", waiting.id())).unwrap();
+        let mut links = links.filter_map(|link| fs::read_link(link.ok()?.path()).ok());
+        links.any(|link| link.to_string_lossy().starts_with("socket:"))
+    };
+    while !is_connected() {
+        std::thread::yield_now();
+    }
+    let old = daemon(&home);
+    kill(&old);
+    let registered = || {
+        let told: Value =
+            serde_json::from_slice(&fs::read(home.path("state/daemon.json")).unwrap()).unwrap();
+        ProcId::of(u32::try_from(told["pid"].as_u64().unwrap()).unwrap())
+    };
+    while registered().is_none_or(|next| next == old) {
+        std::thread::yield_now();
+    }
+    home.stead(&["send", &id, ""]).with(0);
+    let ended = waiting.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(String::from_utf8(ended.stderr).unwrap().contains(&format!("done · {id} · ")));
 }

@@ -181,3 +181,19 @@ fn the_first_interrupt_stops_the_run_and_waits_for_its_end() {
         serde_json::from_str(&home.stead(&["sessions", "list", "--json"]).with(0).out).unwrap();
     assert_eq!(rows[0]["state"], "aborted");
 }
+
+/// What the page for newcomers shows is typed as it stands there.
+#[test]
+fn a_script_of_the_readme_plays_without_a_key() {
+    let readme = include_str!("../../../../README.md");
+    let block = readme.split("```sh\n").find(|block| block.contains("script.json")).unwrap();
+    let typed = block.split("```").next().unwrap();
+    let home = Home::new();
+    home.write("a-file.txt", "");
+    let line =
+        format!("STEAD=$0; stead() {{ \"$STEAD\" \"$@\"; }}; unset STEAD_CONFIG; set -e\n{typed}");
+    let ended = home.shell(&line).with(0);
+    assert!(ended.out.contains("You asked: what is here?\n\nI found:\n"), "{}", ended.out);
+    assert!(ended.out.contains("a-file.txt"), "{}", ended.out);
+    assert!(ended.out.ends_with("Hello!\n"), "{}", ended.out);
+}

@@ -1,16 +1,17 @@
 //! What jobs are called, and which one a person means.
 
-use vocab::{ids::JobId, limits::JOB_NAME_CHARS_MAX};
+use vocab::{
+    ids::{Fit, JobId},
+    limits::JOB_NAME_CHARS_MAX,
+};
 
-/// What a text may mean.
+/// The jobs that fit a text as well as any does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
-    /// Exactly this one.
-    One(JobId),
-    /// Nothing.
-    None,
-    /// Several, with their names.
-    Many(Vec<(JobId, String)>),
+pub struct Fitting {
+    /// How well they fit.
+    pub fit: Fit,
+    /// The jobs with their names, at least one.
+    pub jobs: Vec<(JobId, String)>,
 }
 
 /// Makes a name from a command: the program's own, and what it is to do.
@@ -43,26 +44,27 @@ pub(super) fn unique(name: &str, taken: &[(JobId, String)]) -> String {
     numbered.into_iter().find(|name| !is_taken(name)).unwrap_or_default()
 }
 
-/// Finds what a text means: a whole id or name before all else, then the beginning or end of an id or a
-/// part of a name.
-pub(super) fn find(text: &str, jobs: &[(JobId, String)]) -> Found {
-    let pick = |fits: &dyn Fn(&(JobId, String)) -> bool| -> Vec<(JobId, String)> {
-        jobs.iter().filter(|job| fits(job)).cloned().collect()
-    };
-    let lower = text.to_lowercase();
-    let by_id = |(id, _): &(JobId, String)| {
-        id.as_str().starts_with(&lower) || id.as_str().ends_with(&lower)
-    };
-    let sets = [
-        pick(&|(id, _)| id.as_str() == text),
-        pick(&|(_, name)| name == text),
-        pick(&|job| by_id(job) || job.1.to_lowercase().contains(&lower)),
-    ];
-    match sets.into_iter().find(|set| !set.is_empty()) {
-        Some(mut one) if one.len() == 1 => Found::One(one.remove(0).0),
-        Some(many) if !text.is_empty() => Found::Many(many),
-        _ => Found::None,
+/// Finds the jobs that fit a text best.
+pub(super) fn fitting(text: &str, jobs: &[(JobId, String)]) -> Option<Fitting> {
+    if text.is_empty() {
+        return None;
     }
+    let lower = text.to_lowercase();
+    let fit_of = |(id, name): &(JobId, String)| {
+        let id = id.as_str();
+        if id == text {
+            Some(Fit::Id)
+        } else if name == text {
+            Some(Fit::Name)
+        } else if id.starts_with(&lower) || id.ends_with(&lower) {
+            Some(Fit::PartOfId)
+        } else {
+            name.to_lowercase().contains(&lower).then_some(Fit::PartOfName)
+        }
+    };
+    let fit = jobs.iter().filter_map(fit_of).min()?;
+    let jobs = jobs.iter().filter(|job| fit_of(job) == Some(fit)).cloned().collect();
+    Some(Fitting { fit, jobs })
 }
 
 #[cfg(test)]
@@ -94,13 +96,11 @@ mod tests {
             (id("0123abcd"), "fix the build".to_owned()),
             (id("0123ffff"), "fix".to_owned()),
             (id("aaaa0000"), "Review".to_owned()),
+            (id("bbbb0000"), "a fix for aaaa".to_owned()),
         ];
         let check = |text: &str, expected: &[&str]| {
-            let found = match find(text, &jobs) {
-                Found::One(id) => vec![id.to_string()],
-                Found::None => Vec::new(),
-                Found::Many(many) => many.into_iter().map(|(id, _)| id.to_string()).collect(),
-            };
+            let found = fitting(text, &jobs).map(|fitting| fitting.jobs).unwrap_or_default();
+            let found: Vec<String> = found.into_iter().map(|(id, _)| id.to_string()).collect();
             assert_eq!(found, expected, "{text:?}");
         };
         check("0123abcd", &["0123abcd"]);
@@ -108,9 +108,10 @@ mod tests {
         check("ffff", &["0123ffff"]);
         check("0123", &["0123abcd", "0123ffff"]);
         check("fix", &["0123ffff"]);
+        check("aaaa", &["aaaa0000"]);
         check("build", &["0123abcd"]);
         check("REVIEW", &["aaaa0000"]);
-        check("i", &["0123abcd", "0123ffff", "aaaa0000"]);
+        check("i", &["0123abcd", "0123ffff", "aaaa0000", "bbbb0000"]);
         check("nothing", &[]);
         check("", &[]);
     }

@@ -38,11 +38,11 @@ impl std::fmt::Debug for Report {
 }
 
 impl Jobs {
-    /// Finds the job that a person's text means.
-    pub async fn find(self: &Arc<Self>, text: &str) -> name::Found {
+    /// Finds the jobs that fit a person's text as well as any does; none where none fits.
+    pub async fn fitting(self: &Arc<Self>, text: &str) -> Option<name::Fitting> {
         self.adopt().await;
         let names = self.book().names();
-        name::find(text, &names)
+        name::fitting(text, &names)
     }
 
     /// Types a text into a job's terminal.
@@ -148,7 +148,8 @@ impl Jobs {
     pub async fn screen(self: &Arc<Self>, id: &JobId) -> Result<String, Failure> {
         self.adopt().await;
         let is_live = self.book().get(id).ok_or_else(|| missing(id))?.is_live();
-        if is_live && let Ok(Reply::Snapshot { text }) = self.order(id, &Control::Snapshot).await {
+        let rows = Control::Snapshot { whole: false };
+        if is_live && let Ok(Reply::Snapshot { text }) = self.order(id, &rows).await {
             return Ok(text);
         }
         let files = self.files(id);

@@ -255,10 +255,11 @@ async fn names_are_unique_and_can_be_changed() {
     ]
     .into();
     assert_eq!(names, ["fix", "fix (2)", "fix (3)", "sh -c true"]);
-    let Found::One(third) = life.jobs.find("fix (3)").await else { panic!() };
-    assert_eq!(life.jobs.rename(&person(), &third, "fix").await.unwrap().name, "fix (3)");
-    assert_eq!(life.jobs.rename(&person(), &third, "other").await.unwrap().name, "other");
-    assert_eq!(life.jobs.rename(&person(), &third, "\n").await.unwrap_err().code, "invalid_field");
-    assert!(life.jobs.pin(&person(), &third, true).await.unwrap().pinned);
-    assert_eq!(life.jobs.find("other").await, Found::One(third));
+    let found = async |text: &str| life.jobs.fitting(text).await.unwrap().jobs;
+    let [(third, _)] = &found("fix (3)").await[..] else { panic!() };
+    assert_eq!(life.jobs.rename(&person(), third, "fix").await.unwrap().name, "fix (3)");
+    assert_eq!(life.jobs.rename(&person(), third, "other").await.unwrap().name, "other");
+    assert_eq!(life.jobs.rename(&person(), third, "\n").await.unwrap_err().code, "invalid_field");
+    assert!(life.jobs.pin(&person(), third, true).await.unwrap().pinned);
+    assert_eq!(found("other").await, [(third.clone(), "other".to_owned())]);
 }

@@ -8,7 +8,7 @@ use api::{
     },
 };
 use daemon::{
-    jobs::{self, Claim, Dispatch, Found, Removal, Report, TreeWish},
+    jobs::{self, Claim, Dispatch, Removal, Report, TreeWish},
     roster::{Kind, Row, Wanted},
 };
 use stdx::clock::Timestamp;
@@ -21,7 +21,10 @@ use crate::{
     decode::{self, Query, Text},
     mount::{Ask, Reply},
     refuse::Refused,
-    routes::Services,
+    routes::{
+        Services,
+        which::{self, Which},
+    },
 };
 
 /// `GET /jobs`
@@ -70,14 +73,17 @@ pub(super) async fn dispatch(services: &Services, ask: &Ask) -> Result<Reply, Re
 /// `POST /jobs/resolve`
 pub(super) async fn resolve(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let body: ResolveJob = ask.json()?;
-    let id = job_of(services, &body.query).await?.to_string();
-    Reply::json(&Resolved { id })
+    let found = which::find(services, &ask.caller, &body.query).await?;
+    Reply::json(&Resolved { id: found.id().to_owned(), kind: kind_of(found.kind()) })
 }
 
 /// `GET /jobs/{job}`
 pub(super) async fn show(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
-    let id = job_of(services, &ask.parameter).await?;
-    Reply::json(&row(services.daemon.jobs.row(&id).await?))
+    let found = found(services, ask).await?;
+    Reply::json(&row(match &found {
+        Which::Job(id) => services.daemon.jobs.row(id).await?,
+        Which::Session(id) => services.sessions.listed(&ask.caller, id).await?,
+    }))
 }
 
 /// `DELETE /jobs/{job}`
@@ -85,7 +91,9 @@ pub(super) async fn remove(services: &Services, ask: &Ask) -> Result<Reply, Refu
     let mut query = Query::parse(&ask.query, &["discard"])?;
     let is_given_up = flag(&mut query, "discard")?;
     let how = if is_given_up { Removal::Discarding } else { Removal::Saving };
-    let id = job_of(services, &ask.parameter).await?;
+    // What is said in a session is not deleted on a part of its title.
+    let id = job(services, ask, |id| format!("DELETE /sessions/{id}, or: stead sessions rm {id}"));
+    let id = id.await?;
     let saved = services.daemon.jobs.remove(&ask.caller, &id, how).await?;
     Reply::json(&Removed { ok: true, saved: saved.into_iter().map(told).collect() })
 }
@@ -93,14 +101,20 @@ pub(super) async fn remove(services: &Services, ask: &Ask) -> Result<Reply, Refu
 /// `POST /jobs/{job}/stop`
 pub(super) async fn stop(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let NoWishes {} = ask.json()?;
-    let id = job_of(services, &ask.parameter).await?;
-    Reply::json(&row(services.daemon.jobs.stop(&ask.caller, &id).await?))
+    let found = found(services, ask).await?;
+    Reply::json(&row(match &found {
+        Which::Job(id) => services.daemon.jobs.stop(&ask.caller, id).await?,
+        Which::Session(id) => {
+            services.sessions.abort(&ask.caller, id).await?;
+            services.sessions.listed(&ask.caller, id).await?
+        }
+    }))
 }
 
 /// `POST /jobs/{job}/respawn`
 pub(super) async fn respawn(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let NoWishes {} = ask.json()?;
-    let id = job_of(services, &ask.parameter).await?;
+    let id = job(services, ask, |id| format!("stead run -s {id} \"…\" goes on with it")).await?;
     Reply::json(&row(services.daemon.jobs.respawn(&ask.caller, &id).await?))
 }
 
@@ -111,7 +125,12 @@ pub(super) async fn send(services: &Services, ask: &Ask) -> Result<Reply, Refuse
         let why = format!("text has {} bytes, and at most {SEND_TEXT_BYTES_MAX}", text.len());
         return Err(Refused::new("invalid_field", why).at("text"));
     }
-    let id = job_of(services, &ask.parameter).await?;
+    let id = job(services, ask, |id| {
+        format!(
+            "POST /agent/run sends a message, POST /agent/answer an answer; or: stead send {id} TEXT"
+        )
+    });
+    let id = id.await?;
     services.daemon.jobs.send(&ask.caller, &id, text).await?;
     Reply::json(&Done { ok: true })
 }
@@ -121,7 +140,8 @@ pub(super) async fn upgrade(services: &Services, ask: &Ask) -> Result<Reply, Ref
     let UpgradeJob { program } = ask.json()?;
     let text = program.to_string_lossy();
     decode::texts([("program", Text::Path, Some(text.as_ref()))])?;
-    let id = job_of(services, &ask.parameter).await?;
+    let id = job(services, ask, |_| "a session goes on as the daemon is replaced".to_owned());
+    let id = id.await?;
     services.daemon.jobs.upgrade(&ask.caller, &id, program).await?;
     Reply::json(&row(services.daemon.jobs.row(&id).await?))
 }
@@ -129,7 +149,9 @@ pub(super) async fn upgrade(services: &Services, ask: &Ask) -> Result<Reply, Ref
 /// `POST /jobs/{job}/detach`
 pub(super) async fn detach(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let NoWishes {} = ask.json()?;
-    let id = job_of(services, &ask.parameter).await?;
+    let id =
+        job(services, ask, |id| format!("leave its screen with q; stead stop {id} ends its run"));
+    let id = id.await?;
     services.daemon.jobs.detach(&ask.caller, &id).await?;
     Reply::json(&Done { ok: true })
 }
@@ -138,15 +160,21 @@ pub(super) async fn detach(services: &Services, ask: &Ask) -> Result<Reply, Refu
 pub(super) async fn rename(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let RenameJob { name } = ask.json()?;
     decode::texts([("name", Text::Title, Some(name.as_str()))])?;
-    let id = job_of(services, &ask.parameter).await?;
-    Reply::json(&row(services.daemon.jobs.rename(&ask.caller, &id, &name).await?))
+    let found = found(services, ask).await?;
+    Reply::json(&row(match &found {
+        Which::Job(id) => services.daemon.jobs.rename(&ask.caller, id, &name).await?,
+        Which::Session(id) => services.sessions.rename(&ask.caller, id, &name).await?,
+    }))
 }
 
 /// `POST /jobs/{job}/pin`
 pub(super) async fn pin(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let PinJob { pinned } = ask.json()?;
-    let id = job_of(services, &ask.parameter).await?;
-    Reply::json(&row(services.daemon.jobs.pin(&ask.caller, &id, pinned).await?))
+    let found = found(services, ask).await?;
+    Reply::json(&row(match &found {
+        Which::Job(id) => services.daemon.jobs.pin(&ask.caller, id, pinned).await?,
+        Which::Session(id) => services.sessions.pin(&ask.caller, id, pinned).await?,
+    }))
 }
 
 /// `POST /jobs/{job}/report`
@@ -162,7 +190,7 @@ pub(super) async fn report(services: &Services, ask: &Ask) -> Result<Reply, Refu
         Said::Blocked => Claim::Blocked,
         Said::Idle | Said::Done => Claim::Idle,
     };
-    let id = job_of(services, &ask.parameter).await?;
+    let id = job(services, ask, |_| "the daemon itself knows how a session is".to_owned()).await?;
     let report = Report { said, message, seq, source, token };
     services.daemon.jobs.report(&id, report).await?;
     Reply::json(&Done { ok: true })
@@ -170,30 +198,37 @@ pub(super) async fn report(services: &Services, ask: &Ask) -> Result<Reply, Refu
 
 /// `GET /jobs/{job}/explain`
 pub(super) async fn explain(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
-    let id = job_of(services, &ask.parameter).await?;
-    Ok(Reply::Json(services.daemon.jobs.explain(&id).await?.into()))
+    let found = found(services, ask).await?;
+    Ok(Reply::Json(match &found {
+        Which::Job(id) => services.daemon.jobs.explain(id).await?.into(),
+        Which::Session(id) => services.sessions.explain(&ask.caller, id).await?.into(),
+    }))
 }
 
 /// `GET /jobs/{job}/screen`
 pub(super) async fn screen(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
-    let id = job_of(services, &ask.parameter).await?;
+    let id = job(services, ask, |id| format!("GET /sessions/{id}/messages, or: stead logs {id}"));
+    let id = id.await?;
     let text = services.daemon.jobs.screen(&id).await?;
     Reply::json(&Screen { text })
 }
 
-/// Finds the job that a text means.
-async fn job_of(services: &Services, text: &str) -> Result<JobId, Refused> {
-    match services.daemon.jobs.find(text).await {
-        Found::One(id) => Ok(id),
-        Found::None => {
-            let shown: String = text.chars().take(80).collect();
-            let why = format!("there is no job {shown:?}");
-            Err(Refused::new("job_not_found", why).with_hint("stead ls --all shows what there is"))
-        }
-        Found::Many(jobs) => {
-            let named = jobs.into_iter().map(|(id, name)| format!("{id} {name}")).collect();
-            Err(Refused::new("ambiguous", "several jobs match").meaning(named))
-        }
+async fn found(services: &Services, ask: &Ask) -> Result<Which, Refused> {
+    which::find(services, &ask.caller, &ask.parameter).await
+}
+
+async fn job(
+    services: &Services,
+    ask: &Ask,
+    instead: impl FnOnce(&str) -> String,
+) -> Result<JobId, Refused> {
+    which::job(services, (&ask.caller, &ask.parameter), instead).await
+}
+
+fn kind_of(kind: Kind) -> RowKind {
+    match kind {
+        Kind::Job => RowKind::Job,
+        Kind::Session => RowKind::Session,
     }
 }
 

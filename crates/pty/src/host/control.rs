@@ -22,7 +22,12 @@ impl Host {
 
     fn operate(&mut self, id: u64, asked: Control) -> Result<Reply, Failure> {
         match asked {
-            Control::Snapshot => Ok(Reply::Snapshot { text: text::of(&self.mirror) }),
+            Control::Snapshot { whole: false } => {
+                Ok(Reply::Snapshot { text: text::of(&self.mirror) })
+            }
+            Control::Snapshot { whole: true } => {
+                Ok(Reply::Snapshot { text: text::whole(&self.mirror) })
+            }
             Control::Status => Ok(Reply::Status(Box::new(self.status()))),
             Control::Detach => {
                 for client in self.crowd.clients.iter_mut().filter(|client| client.watches()) {

@@ -71,21 +71,30 @@ impl Reader {
     }
 }
 
-/// Returns what the screen showed last, for a job whose host has left no text of it: it was killed.
+/// Returns what the screen showed last, for a job whose host has left no text of it: it was killed. Rows
+/// that the terminal has broken are one line again.
 #[must_use]
 pub fn recover(files: &JobFiles) -> Option<String> {
-    Reader::open(files).ok()??.screen_at(Duration::MAX).ok()?
+    let mirror = Reader::open(files).ok()??.mirror_at(Duration::MAX).ok()??;
+    Some(text::whole(&mirror))
 }
 
-/// Returns everything that the screen and its scrollback hold at the end, as text.
+/// Puts the lines of a screen's text together again that the terminal has broken; none where nothing that
+/// was recorded ends with just this screen.
+#[must_use]
+pub fn mended(files: &JobFiles, screen: &str) -> Option<String> {
+    let mirror = Reader::open(files).ok()??.mirror_at(Duration::MAX).ok()??;
+    (text::of(&mirror) == screen).then(|| text::whole(&mirror))
+}
+
+/// Returns everything that the screen and its scrollback hold at the end, as text: lines as they were written,
+/// however wide the terminal was.
 ///
 /// # Errors
 /// When a file cannot be read, or is of an unknown version.
 pub fn text(reader: &mut Reader) -> Result<String, RecordingError> {
     let Some(mirror) = last(reader)? else { return Ok(String::new()) };
-    let history = mirror.history_text();
-    let history = history.iter().flat_map(|line| [line.as_str(), "\n"]).collect::<String>();
-    Ok(history + &text::of(&mirror))
+    Ok(text::text(mirror.whole_text()))
 }
 
 /// Returns the terminal as it is at the end, with its scrollback: the last file begins with all of it.

@@ -2,6 +2,7 @@
 
 use super::same::{SMALL, mirror};
 use crate::{
+    Mirror, Size,
     events::{Event, Progress, PromptMark, Query},
     resets::{KEEP_TITLE, Levels, resets, retitle},
     snapshot::Depth,
@@ -183,4 +184,34 @@ fn a_snapshot_of_the_screen_leaves_scrollback_alone() {
     assert_eq!(client.n_history_lines(), 10);
     client.feed(&program.snapshot(Depth::Replace));
     assert_eq!(client.history_text(), program.history_text());
+}
+
+#[test]
+fn what_the_terminal_has_broken_is_one_line_again() {
+    let check = |text: &str, whole: &[&str], rows: &[&str]| {
+        let mut mirror = Mirror::new(Size::clamped(10, 4));
+        mirror.feed(text.as_bytes());
+        let without_blank = |mut lines: Vec<String>| {
+            while lines.last().is_some_and(String::is_empty) {
+                lines.pop();
+            }
+            lines
+        };
+        assert_eq!(without_blank(mirror.whole_text()), whole, "{text:?}");
+        let rows_of = [mirror.history_text(), mirror.screen_text()].concat();
+        if mirror.n_history_lines() == 0 {
+            assert_eq!(without_blank(mirror.whole_screen_text()), whole, "{text:?}");
+            assert_eq!(without_blank(rows_of), rows, "{text:?}");
+        }
+    };
+    check("0123456789abcde\r\nx", &["0123456789abcde", "x"], &["0123456789", "abcde", "x"]);
+    // Blanks within a line stay, also where it was broken; a line that just fits is none that was.
+    check("01234567  ab\r\n", &["01234567  ab"], &["01234567", "ab"]);
+    check("0123456789\r\nab", &["0123456789", "ab"], &["0123456789", "ab"]);
+    check("123456789漢字", &["123456789漢字"], &["123456789", "漢字"]);
+    check("\x1b[31m0123456789\x1b[32mabc\x1b[m", &["0123456789abc"], &["0123456789", "abc"]);
+    // Begun where nobody sees it any more, and ended on the screen.
+    let long = "0123456789".repeat(6);
+    check(&format!("first\r\n{long}"), &["first", &long], &[]);
+    check(&format!("first\r\n{long}\r\nlast"), &["first", &long, "last"], &[]);
 }

@@ -26,6 +26,11 @@ pub(super) fn apply(scene: Scene<'_>, session: i64, op: &SessionOp) -> Result<()
         SessionOp::SetTitle(title) => {
             set("UPDATE sessions SET title = ?2 WHERE key = ?1", Some(title))
         }
+        SessionOp::SetPinned(pinned) => {
+            conn.prepare_cached("UPDATE sessions SET pinned = ?2 WHERE key = ?1")?
+                .execute(params![session, pinned])?;
+            Ok(())
+        }
         SessionOp::SetModel(model) => {
             set("UPDATE sessions SET model = ?2 WHERE key = ?1", model.as_deref())
         }

@@ -1,11 +1,14 @@
 //! Finding sessions: by id, in pages, and by what a person typed.
 
 use rusqlite::{Connection, params};
-use vocab::limits::{STORE_CANDIDATES_MAX, STORE_LIST_MAX};
+use vocab::{
+    ids::Fit,
+    limits::{STORE_CANDIDATES_MAX, STORE_LIST_MAX},
+};
 
 use crate::{
     error::StoreError,
-    rows::{Filter, Page, Resolved, SessionRow},
+    rows::{Filter, Fitting, Page, Resolved, SessionRow},
     sql::{SESSION_COLUMNS, int, session_row},
 };
 
@@ -29,10 +32,12 @@ fn one(conn: &Connection, column: &str, value: &str) -> Result<Option<SessionRow
     .transpose()
 }
 
-/// The query of a page; the index of recent sessions gives its order, so it reads no more than it returns.
-fn page_sql() -> String {
+/// The query of a page; an index gives its order, so it reads no more than it returns.
+fn page_sql(pinned: bool) -> String {
+    // The index of those that are pinned is taken only where the query says what it holds.
+    let pinned = if pinned { "AND pinned = 1 " } else { "" };
     format!(
-        "SELECT {SESSION_COLUMNS}, key FROM sessions WHERE deleted = 0 \
+        "SELECT {SESSION_COLUMNS}, key FROM sessions WHERE deleted = 0 {pinned}\
          AND (updated_seq, key) < (?1, ?2) \
          AND (?3 IS NULL OR title LIKE ?3 ESCAPE '\\') AND (?4 IS NULL OR cwd = ?4) \
          ORDER BY updated_seq DESC, key DESC LIMIT ?5"
@@ -53,10 +58,10 @@ pub(crate) fn page(conn: &Connection, filter: &Filter) -> Result<Page, StoreErro
     };
     let title =
         filter.query.as_deref().filter(|text| !text.is_empty()).map(|t| format!("%{}%", like(t)));
-    let mut read = conn.prepare_cached(&page_sql())?;
+    let mut read = conn.prepare_cached(&page_sql(filter.pinned))?;
     let rows = read.query_and_then(
         params![seq, key, title, filter.cwd, int(limit + 1)],
-        |row| -> Result<_, StoreError> { Ok((session_row(row)?, row.get::<_, i64>(18)?)) },
+        |row| -> Result<_, StoreError> { Ok((session_row(row)?, row.get::<_, i64>(19)?)) },
     )?;
     let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
     let more = rows.len() > limit;
@@ -69,35 +74,46 @@ pub(crate) fn page(conn: &Connection, filter: &Filter) -> Result<Page, StoreErro
 }
 
 pub(crate) fn resolve(conn: &Connection, text: &str) -> Result<Resolved, StoreError> {
+    let mut found = fitting(conn, text)?.map(|fitting| fitting.sessions).unwrap_or_default();
+    Ok(match found.len() {
+        0 => Resolved::None,
+        1 => found.pop().map_or(Resolved::None, |session| Resolved::One(Box::new(session))),
+        _ => Resolved::Many(found),
+    })
+}
+
+/// Finds those that fit a text best.
+pub(crate) fn fitting(conn: &Connection, text: &str) -> Result<Option<Fitting>, StoreError> {
     if text.is_empty() {
-        return Ok(Resolved::None);
+        return Ok(None);
     }
     for column in ["id", "alias"] {
         if let Some(session) = one(conn, column, text)? {
-            return Ok(Resolved::One(Box::new(session)));
+            return Ok(Some(Fitting { fit: Fit::Id, sessions: vec![session] }));
         }
     }
-    let quoted = like(text);
     // Lists show the last eight digits, so their beginning is as good as that of the whole.
-    for condition in [
-        "(id LIKE ?1 || '%' ESCAPE '\\' OR id LIKE 'ses\\_' || ?1 || '%' ESCAPE '\\' \
-          OR id LIKE '%' || ?1 ESCAPE '\\' OR substr(id, -8) LIKE ?1 || '%' ESCAPE '\\')",
-        "title LIKE '%' || ?1 || '%' ESCAPE '\\'",
+    const OF_ID: &str = "(id LIKE ?1 || '%' ESCAPE '\\' OR id LIKE 'ses\\_' || ?1 || '%' ESCAPE '\\' \
+        OR id LIKE '%' || ?1 ESCAPE '\\' OR substr(id, -8) LIKE ?1 || '%' ESCAPE '\\')";
+    const OF_TITLE: &str = "title LIKE '%' || ?1 || '%' ESCAPE '\\'";
+    let quoted = like(text);
+    for (fit, condition, value) in [
+        (Fit::Name, "title = ?1", text),
+        (Fit::PartOfId, OF_ID, &quoted),
+        (Fit::PartOfName, OF_TITLE, &quoted),
     ] {
         let sql = format!(
             "SELECT {SESSION_COLUMNS} FROM sessions WHERE deleted = 0 AND {condition} \
              ORDER BY updated_seq DESC, key DESC LIMIT ?2"
         );
         let mut read = conn.prepare_cached(&sql)?;
-        let found = read.query_and_then(params![quoted, int(STORE_CANDIDATES_MAX)], session_row)?;
-        let mut found = found.collect::<Result<Vec<_>, _>>()?;
-        match found.len() {
-            0 => {}
-            1 => return Ok(found.pop().map_or(Resolved::None, |s| Resolved::One(Box::new(s)))),
-            _ => return Ok(Resolved::Many(found)),
+        let found = read.query_and_then(params![value, int(STORE_CANDIDATES_MAX)], session_row)?;
+        let sessions = found.collect::<Result<Vec<_>, _>>()?;
+        if !sessions.is_empty() {
+            return Ok(Some(Fitting { fit, sessions }));
         }
     }
-    Ok(Resolved::None)
+    Ok(None)
 }
 
 /// Quotes a text for `LIKE … ESCAPE '\'`.

@@ -142,9 +142,7 @@ impl State {
             if self.look == Look::Closed {
                 self.look_at_selected(Look::Peek, commands);
             }
-            if let Some(watched) = &mut self.watched {
-                watched.is_answering = true;
-            }
+            self.mode = Mode::Opening(target.who);
             self.ask_if_wanted();
             return;
         }
@@ -182,24 +180,16 @@ impl State {
     }
 
     fn rename(&mut self) {
-        match self.target() {
-            Some(Target { who, kind: RowKind::Job, .. }) => {
-                let editor = Editor::new(&who.name);
-                self.mode = Mode::Rename { job: who, editor };
-            }
-            Some(_) => self.fail("only jobs can be renamed"),
-            None => {}
+        if let Some(Target { who, .. }) = self.target() {
+            let editor = Editor::new(&who.name);
+            self.mode = Mode::Rename { job: who, editor };
         }
     }
 
     fn pin(&mut self, commands: &mut Vec<Command>) {
-        match self.target() {
-            Some(Target { who, kind: RowKind::Job, row: Some(row) }) => {
-                let pinned = !row.pinned;
-                self.order(Order::Pin { job: who, pinned }, commands);
-            }
-            Some(_) => self.fail("only jobs can be pinned"),
-            None => {}
+        if let Some(Target { who, row: Some(row), .. }) = self.target() {
+            let pinned = !row.pinned;
+            self.order(Order::Pin { job: who, pinned }, commands);
         }
     }
 
@@ -215,22 +205,27 @@ impl State {
     }
 
     /// Agrees, or does not: any other key is a no.
-    pub(super) fn confirm(
-        &mut self,
-        key: Key,
-        question: String,
-        order: Order,
-        commands: &mut Vec<Command>,
-    ) {
+    pub(super) fn confirm(&mut self, key: Key, order: Order, commands: &mut Vec<Command>) {
         match key {
             Key::Char('y' | 'Y') => self.order(order, commands),
-            Key::Char('n' | 'N' | 'q') | Key::Esc => self.say("nothing was done"),
-            _ => self.mode = Mode::Confirm { question, order },
+            _ => self.say("nothing was done"),
         }
     }
 
     /// Answers, or reads on.
     pub(super) fn answer_key(&mut self, key: Key, mut asking: Asking, commands: &mut Vec<Command>) {
+        if asking.is_over {
+            // What was meant for the question does nothing else, nor does the rest of a reason.
+            let is_back = match key {
+                Key::Enter | Key::Esc => true,
+                Key::Char('y' | 'Y' | 'n' | 'q') => asking.reason.is_none(),
+                _ => false,
+            };
+            if !is_back {
+                self.mode = Mode::Answer(asking);
+            }
+            return;
+        }
         if asking.reason.is_some() {
             self.reason_key(key, asking, commands);
             return;

@@ -94,7 +94,7 @@ fn what_cannot_be_done_says_why() {
         ("0123abd1", "s", "it has ended already"),
         ("0123abd1", "a", "it has ended; R starts it again"),
         ("0123abcd", "sn", "nothing was done"),
-        (&session_id(1), "r", "only jobs can be renamed"),
+        (&session_id(1), "R", "a session goes on when something is said to it: a"),
     ] {
         let mut play = play();
         play.select(id).keys(keys);
@@ -243,6 +243,37 @@ fn a_question_is_read_to_its_end_and_then_answered() {
         got: Ok(loaded(&id, &json!({"state": "running"}), said())),
     });
     assert_eq!(play.notice(), "nothing waits for an answer any more");
+}
+
+#[test]
+fn a_key_means_one_thing_at_a_time() {
+    let id = session_id(1);
+    let told = |blocks: Value| {
+        let run = json!({"state": "parked", "blocks": blocks});
+        Msg::Session { id: session_id(1), got: Ok(loaded(&session_id(1), &run, said())) }
+    };
+    let mut play = play();
+    // Between the wish to answer and the question, keys are neither an answer nor commands.
+    play.select(&id).keys("a").commands();
+    play.keys("xnjq");
+    assert_eq!((play.commands(), &play.state.mode), (vec![], &Mode::Normal), "q gives up");
+    play.keys("a").keys("xsn/");
+    assert_eq!(play.state.list.selected().unwrap().id, id);
+    play.commands();
+    play.tell(told(json!([block(1, "ls")])));
+    assert_eq!(play.commands(), [Command::ForgetTyped]);
+    // Somebody else answers: what is typed on is for nobody, and the question goes with a key.
+    play.keys("Nbecau").tell(fact("block_answered", &id)).commands();
+    play.tell(told(json!([])));
+    play.keys("se it, sxy");
+    assert_eq!(play.commands(), []);
+    assert!(matches!(play.state.mode, Mode::Answer(_)));
+    play.key(Key::Enter);
+    assert_eq!((play.commands(), &play.state.mode), (vec![], &Mode::Normal));
+    // A question of the view's own is answered by the next key, whichever it is.
+    play.select("0123abcd").keys("s").key(Key::Down);
+    assert_eq!((play.notice(), &play.state.mode), ("nothing was done", &Mode::Normal));
+    assert_eq!(play.state.list.selected().unwrap().id, "0123abcd");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use vocab::outcome::Failure;
 
 use crate::{
     clean,
-    msg::{Command, Haste, Loaded},
+    msg::{Command, Haste, Key, Loaded, Named},
     question,
     state::{Asking, Content, Flight, Look, Mode, State, Watched},
     transcript::Transcript,
@@ -142,7 +142,9 @@ impl State {
             }
             Err(failure) => {
                 watched.content = Content::Failed(failure.message);
-                watched.is_answering = false;
+                if matches!(&self.mode, Mode::Opening(who) if who.id == id) {
+                    self.mode = Mode::Normal;
+                }
             }
         }
         if is_stale {
@@ -151,23 +153,44 @@ impl State {
         self.ask_if_wanted();
     }
 
-    /// Asks the person, who wanted to answer before it was known what.
+    /// Asks the person who wants to answer, once it is known what; a question that is asked and that nobody
+    /// has to answer any more says so.
     pub(super) fn ask_if_wanted(&mut self) {
-        let Some(watched) = self.watched.as_mut().filter(|watched| watched.is_answering) else {
+        let Some(watched) = self.watched.as_ref() else { return };
+        let Some(told) = watched.transcript().filter(|_| watched.flight == Flight::Idle) else {
             return;
         };
-        if watched.flight != Flight::Idle || watched.transcript().is_none() {
-            return;
-        }
-        watched.is_answering = false;
-        let question = watched.transcript().and_then(|told| told.questions.first().cloned());
-        let who = watched.who.clone();
-        match question {
-            Some(block) if self.mode == Mode::Normal => {
-                self.mode = Mode::Answer(Asking::new(who, block));
+        match &mut self.mode {
+            Mode::Opening(who) if who.id == watched.who.id => {
+                let question = told.questions.first().cloned();
+                self.mode = Mode::Normal;
+                match question {
+                    Some(block) => {
+                        let who = watched.who.clone();
+                        self.mode = Mode::Answer(Asking::new(who, block));
+                    }
+                    None => self.say("nothing waits for an answer any more"),
+                }
             }
-            Some(_) => {}
-            None => self.say("nothing waits for an answer any more"),
+            Mode::Answer(asking) if asking.session.id == watched.who.id => {
+                asking.is_over = told.questions.iter().all(|block| block.id != asking.block.id);
+            }
+            Mode::Opening(_)
+            | Mode::Answer(_)
+            | Mode::Normal
+            | Mode::Filter(_)
+            | Mode::New(_)
+            | Mode::Reply { .. }
+            | Mode::Rename { .. }
+            | Mode::Confirm { .. }
+            | Mode::Help => {}
+        }
+    }
+
+    /// Waits for what is asked: a key that comes before it is no answer to it, and nothing else.
+    pub(super) fn opening_key(&mut self, key: Key, who: Named) {
+        if !matches!(key, Key::Esc | Key::Char('q')) {
+            self.mode = Mode::Opening(who);
         }
     }
 

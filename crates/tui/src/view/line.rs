@@ -31,7 +31,7 @@ pub(super) fn draw(page: &mut Page<'_>, state: &State) -> Option<Position> {
         Mode::Answer(asking) => {
             asking.reason.as_ref().map(|editor| ("no, because: ".to_owned(), editor))
         }
-        Mode::Normal | Mode::Confirm { .. } | Mode::Help => None,
+        Mode::Normal | Mode::Confirm { .. } | Mode::Opening(_) | Mode::Help => None,
     };
     if let Some((label, editor)) = written {
         // A long name leaves room for what is written.
@@ -44,6 +44,12 @@ pub(super) fn draw(page: &mut Page<'_>, state: &State) -> Option<Position> {
     }
     let (text, style) = match (&state.mode, &state.notice, &state.link) {
         (Mode::Confirm { question, .. }, ..) => (clean::line(question), page.palette.alarm()),
+        (Mode::Opening(_), None, Link::Live) => {
+            ("what it asks is being read".to_owned(), Style::new())
+        }
+        (Mode::Answer(asking), ..) if asking.is_over => {
+            ("it needs no answer any more".to_owned(), page.palette.alarm())
+        }
         (_, Some(notice), _) if notice.is_failure => (notice.text.clone(), page.palette.alarm()),
         (_, Some(notice), _) => (notice.text.clone(), Style::new()),
         (_, None, Link::Lost { why }) => {
@@ -61,6 +67,8 @@ fn keys(page: &mut Page<'_>, state: &State, y: usize) {
     let list: &[(&str, &str)] = match (&state.mode, state.look) {
         (Mode::Help, _) => &[("any key", "back")],
         (Mode::Confirm { .. }, _) => &[("y", "yes"), ("n", "no")],
+        (Mode::Opening(_), _) => &[("Esc", "later")],
+        (Mode::Answer(asking), _) if asking.is_over => &[("Enter", "back")],
         (Mode::Filter(_), _) => &[("Enter", "keep"), ("↑↓", "move"), ("Esc", "show everything")],
         (Mode::New(_), _) => &[("Enter", "begin"), ("!", "command"), ("Esc", "give up")],
         (Mode::Reply { .. } | Mode::Rename { .. }, _) => &[("Enter", "send"), ("Esc", "give up")],

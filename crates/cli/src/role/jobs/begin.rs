@@ -19,6 +19,9 @@ use crate::{
 
 pub(super) async fn run(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
     if args.command.is_empty() {
+        if !args.prompt {
+            is_prompt(&args.words)?;
+        }
         return run::in_background(client, args).await;
     }
     let cwd = args.dir.as_deref().unwrap_or(Path::new("."));
@@ -58,6 +61,29 @@ pub(super) async fn run(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
         print::err(&format!("  {command:<24}{about}\n"));
     }
     Ok(ExitCode::from(exit::OK))
+}
+
+/// Refuses the name of a program where a prompt stands: a model that is asked "claude" has nothing to do, and
+/// whoever typed it wants the program. More than the name may be either, and is only told.
+fn is_prompt(words: &[String]) -> Result<(), Failure> {
+    let Some(first) = words.first().filter(|word| !word.contains(char::is_whitespace)) else {
+        return Ok(());
+    };
+    let is_agent = arbiter::agent::of(std::slice::from_ref(first)).is_some();
+    if !is_agent && !env::is_program(first) {
+        return Ok(());
+    }
+    let shown = clean::clean_line(&words.join(" "));
+    if words.len() > 1 {
+        print::err(&format!(
+            "stead: taken as a prompt for a session; the program is started by: stead bg -- {shown}\n"
+        ));
+        return Ok(());
+    }
+    let why = format!("{shown} is a program, and without -- a word is a prompt for a session");
+    Err(Failure::not_started("usage", why).with_hint(format!(
+        "stead bg -- {shown} starts the program\nstead bg --prompt {shown} asks a session"
+    )))
 }
 
 /// Returns what the program sees of the environment, and the names among it that a person gave. It is

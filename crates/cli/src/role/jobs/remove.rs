@@ -1,21 +1,26 @@
-//! `stead rm`: jobs go, and what was saved of their worktrees is told with the way back.
+//! `stead rm`: jobs go, and what was saved of their worktrees is told with the way back. Sessions go as they do
+//! by their own command, after asking.
 
 use std::process::ExitCode;
 
 use api::{
     client::{Client, Target},
-    job::{JobRow, Removed, Saved},
+    job::{JobRow, Removed, RowKind, Saved},
     routes::Endpoint,
+    session::SessionRow,
 };
 use serde::Serialize;
 use vocab::outcome::Failure;
 
-use super::{say, show};
+use super::{named, say, show};
 use crate::{
     args::Rm,
     exit,
     print::{self, Look, clean},
-    role::run::ask,
+    role::{
+        run::ask,
+        sessions::{self, resolve},
+    },
 };
 
 /// A job that is gone: its last row, and what is left of its worktree.
@@ -26,6 +31,14 @@ struct Gone {
     saved: Vec<Saved>,
 }
 
+/// What came of one word.
+enum Step {
+    /// A job that is gone.
+    Gone(Box<Gone>),
+    /// A session, which goes once it was asked about.
+    Ask(Box<(JobRow, SessionRow)>),
+}
+
 pub(super) async fn run(client: &Client, args: &Rm) -> anyhow::Result<ExitCode> {
     if args.discard && !args.yes && !agrees(client, &args.which.jobs).await? {
         print::err("stead: nothing was removed\n");
@@ -34,22 +47,39 @@ pub(super) async fn run(client: &Client, args: &Rm) -> anyhow::Result<ExitCode> 
     let query = if args.discard { "discard=true" } else { "" };
     let mut code = ExitCode::from(exit::OK);
     let mut gone: Vec<Gone> = Vec::new();
+    let mut deleted: Vec<(JobRow, SessionRow)> = Vec::new();
     for job in &args.which.jobs {
         let removing = async {
             let row = show(client, job).await?;
+            if row.kind == RowKind::Session {
+                let session = resolve::session(client, &row.id).await?;
+                sessions::is_named(job, &session)?;
+                return Ok(Step::Ask(Box::new((row, session))));
+            }
             let target = Target { parameter: &row.id, query };
             let removed = client.json::<(), Removed>(Endpoint::JobRemove, target, None).await;
             let Removed { saved, .. } = removed.map_err(Failure::from)?;
-            Ok::<_, Failure>(Gone { row, saved })
+            Ok::<_, Failure>(Step::Gone(Box::new(Gone { row, saved })))
         };
         match removing.await {
-            Ok(one) => {
+            Ok(Step::Gone(one)) => {
                 if !args.which.json.json {
                     tell(&one);
                 }
-                gone.push(one);
+                gone.push(*one);
             }
+            Ok(Step::Ask(one)) if deleted.iter().any(|(row, _)| row.id == one.0.id) => {}
+            Ok(Step::Ask(one)) => deleted.push(*one),
             Err(failure) => code = exit::report(&failure.into()),
+        }
+    }
+    if !deleted.is_empty() {
+        let (rows, those) = deleted.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        let ended = sessions::delete(client, those, args.yes).await?;
+        if ended == ExitCode::from(exit::OK) {
+            gone.extend(rows.into_iter().map(|row| Gone { row, saved: Vec::new() }));
+        } else {
+            code = ended;
         }
     }
     if args.which.json.json {
@@ -59,7 +89,7 @@ pub(super) async fn run(client: &Client, args: &Rm) -> anyhow::Result<ExitCode> 
 }
 
 fn tell(gone: &Gone) {
-    say(&format!("removed · {} · {}", gone.row.id, clean::clean_line(&gone.row.name)));
+    say(&format!("removed · {}", named(&gone.row)));
     for saved in &gone.saved {
         say(&format!("saved · {}", saved.reference));
         say(&format!("  {}", clean::clean_line(&saved.command)));

@@ -71,7 +71,8 @@ pub(crate) async fn answer(client: &Client, request: &AnswerRequest) -> Result<b
     }
 }
 
-fn understand(line: Option<&str>) -> Said {
+/// Understands an answer.
+pub(crate) fn understand(line: Option<&str>) -> Said {
     let Some(line) = line else { return Said::Nobody };
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));

@@ -30,7 +30,7 @@ use crate::{
 pub(crate) async fn run(args: &Run) -> anyhow::Result<ExitCode> {
     let given = args.answer.map(|answer| said(answer, args.reason.as_deref())).transpose()?;
     let paths = env::paths()?;
-    let keys = models::environment_keys(&config::load(&paths)?);
+    let keys = models::environment_keys(&config::load_and_tell(&paths)?);
     let look = Look::of_process();
     let client = client::connect(&paths).await?;
     let named = args.session.as_deref().unwrap_or_default();

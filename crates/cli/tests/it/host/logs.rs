@@ -200,3 +200,66 @@ fn a_job_that_is_not_recorded_says_so() {
     }
     assert_eq!(host.logs(&home, &[]).with(0).out, "on\n");
 }
+
+#[test]
+fn a_line_that_the_terminal_has_broken_is_printed_whole() {
+    let home = Home::new();
+    let mut host = showing(&home, "printf '%0200d\\n' 7; echo on; read x", "on");
+    let whole = format!("{}7\non\n", "0".repeat(199));
+    let rows = format!("{}\n{}7\non\n", "0".repeat(120), "0".repeat(79));
+    assert_eq!(host.logs(&home, &[]).with(0).out, whole);
+    assert_eq!(host.logs(&home, &["--export", "txt"]).with(0).out, whole);
+    host.finish();
+    // The file is the screen as it was, row by row.
+    assert_eq!(read(&host.files.screen()), rows);
+    assert_eq!(host.logs(&home, &[]).with(0).out, whole);
+    assert_eq!(host.logs(&home, &["-f"]).with(0).out, whole);
+    assert!(host.logs(&home, &["--export", "txt"]).with(0).out.starts_with(&whole));
+}
+
+#[test]
+fn who_reads_a_followed_pipe_too_slowly_is_told_that_something_is_missing() {
+    let home = Home::new();
+    let flood = 5 * vocab::limits::HOST_QUEUE_BYTES_MAX;
+    let script = format!(
+        "stty -echo; echo on; read x; yes 'a line of the flood' | head -c {flood}; echo; echo the end; \
+         read x; echo 'after it'"
+    );
+    let mut host = showing(&home, &script, "on");
+    let mut command = home.command(&["logs", host.files.id().as_str(), "-f"]);
+    let mut following = command.spawn().unwrap();
+    let mut lines = BufReader::new(following.stdout.take().unwrap());
+    let mut first = String::new();
+    lines.read_line(&mut first).unwrap();
+    assert_eq!(first, "on\n");
+    let mut control = Client::of(&host, "control");
+    control.send(Kind::Control, &json!({"op": "send", "text": "\n"}));
+    control.wait(Kind::Reply, "}");
+    // Nobody reads while it writes.
+    let mut shown = String::new();
+    while !shown.contains("the end") {
+        control.send(Kind::Control, &json!({"op": "snapshot"}));
+        shown = control.wait(Kind::Reply, "}");
+    }
+    let reading = std::thread::spawn(move || {
+        let mut seen = String::new();
+        lines.read_to_string(&mut seen).unwrap();
+        seen
+    });
+    let mut said = String::new();
+    let mut errors = BufReader::new(following.stderr.take().unwrap());
+    errors.read_line(&mut said).unwrap();
+    assert!(said.contains("is missing here") && said.contains("--replay has it"), "{said}");
+    host.finish();
+    let seen = reading.join().unwrap();
+    assert!(seen.len() < flood, "{}", seen.len());
+    // Whole lines, then the screen in place of what is missing, then what came after it.
+    assert!(
+        seen.ends_with("the end\n\nafter it\n") || seen.ends_with("the end\nafter it\n"),
+        "{:?}",
+        &seen[seen.len() - 200..]
+    );
+    assert_eq!(following.wait().unwrap().code(), Some(0));
+    errors.read_to_string(&mut said).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+}

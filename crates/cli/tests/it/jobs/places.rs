@@ -67,3 +67,51 @@ fn a_manager_that_refuses_keeps_nobody_from_starting_a_job() {
     let log = fs::read_to_string(managed.0.path("state/logs/daemon.log")).unwrap();
     assert!(log.contains("a host has no place of its own"), "{log}");
 }
+
+/// A job is told of its daemon, and not of the variables that led whoever started it there.
+#[test]
+fn a_command_inside_a_job_finds_the_jobs_own_daemon() {
+    for runtime in ["STEAD_RUNTIME_DIR", "XDG_RUNTIME_DIR"] {
+        let home = Home::new();
+        fs::create_dir(home.path("run")).unwrap();
+        fs::set_permissions(home.path("run"), fs::Permissions::from_mode(0o700)).unwrap();
+        let [go, told] = ["go", "told"].map(|name| home.path(name).display().to_string());
+        let program = home.command(&[]).get_program().to_str().unwrap().to_owned();
+        let ask = |n: u8| {
+            format!("'{program}' ls --json >{told}.new 2>/dev/null; mv {told}.new {told}.{n}")
+        };
+        let script =
+            format!("{}; while ! test -e {go}; do sleep 0.01; done; {}; read x", ask(1), ask(2));
+        let mut command = home.command(&["bg", "--json", "--", "sh", "-c", &script]);
+        command.env_remove("STEAD_RUNTIME_DIR").env(runtime, home.path("run"));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let job: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let sees_itself = |n: u8| {
+            let path = format!("{told}.{n}");
+            while !fs::exists(&path).unwrap() {
+                std::thread::yield_now();
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            let rows: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"));
+            assert_eq!((&rows[0]["id"], &rows[0]["state"]), (&job["id"], &"working".into()));
+        };
+        sees_itself(1);
+        // The next daemon is started from inside the job, and is none of its processes.
+        let old = daemon(&home);
+        let socket = |home: &Home| {
+            let told = fs::read(home.path("state/daemon.json")).unwrap();
+            serde_json::from_slice::<Value>(&told).unwrap()["socket"].clone()
+        };
+        let place = socket(&home);
+        kill(&old);
+        fs::write(&go, "").unwrap();
+        sees_itself(2);
+        let new = daemon(&home);
+        assert_ne!(new, old);
+        assert_eq!(socket(&home), place);
+        home.stead(&["stop", job["id"].as_str().unwrap()]).with(0);
+        assert!(new.is_alive());
+        assert!(!home.path("user").exists(), "nothing was made where nobody had named anything");
+    }
+}

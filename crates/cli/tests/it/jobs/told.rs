@@ -89,3 +89,26 @@ fn a_notification_that_hangs_holds_nobody_up() {
     assert_eq!(vocab::limits::NOTIFY_MS_MAX, 10_000);
     assert_eq!(vocab::limits::NOTIFY_WAITING_MAX, 64);
 }
+
+/// A mistake is told before anybody waits for a notification that does not come.
+#[test]
+fn what_is_wrong_with_the_configuration_is_told_at_once() {
+    let home = Home::new();
+    let config = home.path("config.toml");
+    write(&config, "[notify]\non = [\"done\"]\ncommand = [\"no-such-program\"]\n");
+    let said = "config.toml:3: [notify] command: there is no program \"no-such-program\"";
+    let told = home.stead(&["ls"]).with(0).err;
+    assert!(told.contains(said), "who starts the daemon: {told}");
+    assert!(!home.stead(&["ls"]).with(0).err.contains(said), "it is said once");
+    let told = home.stead(&["providers"]).with(0).err;
+    assert_eq!(told.matches(said).count(), 1, "who reads the file: {told}");
+    home.stead(&["daemon", "stop"]).with(0);
+    write(&config, "\n[notify]\ncommand = [\"\"]\n");
+    for args in [&["ls"][..], &["providers"], &["daemon", "start"]] {
+        let told = home.stead(args).with(2).err;
+        assert!(
+            told.contains("config.toml:3: command: its program is empty (config_invalid)"),
+            "{told}"
+        );
+    }
+}

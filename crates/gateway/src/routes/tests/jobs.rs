@@ -79,7 +79,7 @@ async fn a_job_is_started_shown_typed_to_and_ended() {
     stage.shows(&row.id, "got:abc").await;
     let query = ResolveJob { query: "read x".into() };
     let found: Value = stage.ask(Endpoint::JobResolve, "", &query).await.unwrap();
-    assert_eq!(found, json!({"id": row.id}));
+    assert_eq!(found, json!({"id": row.id, "kind": "job"}));
     let named: JobRow = stage
         .ask(Endpoint::JobRename, "read x", &RenameJob { name: "waiting".into() })
         .await
@@ -124,6 +124,43 @@ async fn jobs_and_sessions_stand_in_one_list() {
     let target = Target { parameter: "", query: "all=maybe" };
     let refused = stage.client().json::<(), Value>(Endpoint::JobList, target, None).await;
     assert!(matches!(refused, Err(ClientError::Problem(p)) if p.code == "invalid_query"));
+}
+
+#[tokio::test]
+async fn what_a_session_has_a_form_of_is_done_by_the_same_routes() {
+    let stage = Stage::new().await;
+    let body = CreateSession {
+        cwd: Some("/".into()),
+        title: Some("totals".into()),
+        ..CreateSession::default()
+    };
+    let session: SessionRow =
+        stage.client().json(Endpoint::SessionCreate, Target::default(), Some(&body)).await.unwrap();
+    let query = ResolveJob { query: "otal".into() };
+    let found: Value = stage.ask(Endpoint::JobResolve, "", &query).await.unwrap();
+    assert_eq!(found, json!({"id": session.id, "kind": "session"}));
+    let named = RenameJob { name: "all\n sums".into() };
+    let named: JobRow = stage.ask(Endpoint::JobRename, "totals", &named).await.unwrap();
+    assert_eq!((named.name.as_str(), &named.id), ("all sums", &session.id));
+    let pin = PinJob { pinned: true };
+    assert!(stage.ask::<_, JobRow>(Endpoint::JobPin, "sums", &pin).await.unwrap().pinned);
+    let stopped: JobRow = stage.ask(Endpoint::JobStop, "sums", &json!({})).await.unwrap();
+    assert_eq!((stopped.state, stopped.pinned), (JobState::Done, true));
+    let why: Value = stage.ask(Endpoint::JobExplain, "sums", &json!({})).await.unwrap();
+    assert_eq!((&why["source"], &why["confidence"]), (&json!("session"), &json!("certain")));
+    let text = json!({"text": "x"});
+    for (endpoint, body) in [
+        (Endpoint::JobRespawn, json!({})),
+        (Endpoint::JobDetach, json!({})),
+        (Endpoint::JobSend, text),
+        (Endpoint::JobScreen, json!({})),
+        (Endpoint::JobRemove, json!({})),
+    ] {
+        let refused = stage.ask::<_, Value>(endpoint, "sums", &body).await.unwrap_err();
+        assert_eq!(refused.code, "is_a_session", "{endpoint:?}");
+        assert!(refused.hint.is_some_and(|hint| !hint.is_empty()), "{endpoint:?}");
+    }
+    assert_eq!(stage.rows("").await.len(), 1);
 }
 
 #[tokio::test]
@@ -186,7 +223,7 @@ async fn what_is_wrong_with_a_wish_is_said() {
     let name = "sh -c sleep 1000";
     assert_eq!(
         problem.candidates,
-        [format!("{} {name}", one.id), format!("{} {name} (2)", two.id)]
+        [format!("{} job {name}", one.id), format!("{} job {name} (2)", two.id)]
     );
     // Whoever stops the daemon and does not say otherwise ends them.
     let _done: Done = stage

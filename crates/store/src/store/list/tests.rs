@@ -5,7 +5,9 @@ use crate::{migrate::STEPS, transcript::MESSAGES};
 
 fn check(sql: &str, index: &str) {
     let conn = Connection::open_in_memory().unwrap();
-    conn.execute_batch(STEPS[0]).unwrap();
+    for step in STEPS {
+        conn.execute_batch(step).unwrap();
+    }
     let mut explain = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let nulls = vec![rusqlite::types::Null; explain.parameter_count()];
     let plan: Vec<String> = explain
@@ -21,7 +23,8 @@ fn check(sql: &str, index: &str) {
 
 #[test]
 fn a_page_reads_no_more_than_it_returns() {
-    check(&page_sql(), "SEARCH sessions USING INDEX sessions_recent (updated_seq<?)");
+    check(&page_sql(true), "SEARCH sessions USING INDEX sessions_pinned (updated_seq<?)");
+    check(&page_sql(false), "SEARCH sessions USING INDEX sessions_recent (updated_seq<?)");
     check(MESSAGES, "messages_of_session (session=? AND rowid>? AND rowid<?)");
     check(MESSAGES, "SEARCH p USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)");
 }
