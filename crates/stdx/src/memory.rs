@@ -38,6 +38,8 @@ mod tests {
         let freed: Vec<Vec<usize>> = (0..1_000).map(|n| vec![n; 100]).collect();
         drop(freed);
         give_back();
-        assert!(kept.iter().enumerate().all(|(n, row)| row.len() == 100 && row.iter().all(|m| *m == n)));
+        assert!(
+            kept.iter().enumerate().all(|(n, row)| row.len() == 100 && row.iter().all(|m| *m == n))
+        );
     }
 }
