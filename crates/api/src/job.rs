@@ -137,7 +137,7 @@ pub struct Removed {
     /// True: the job is gone.
     pub ok: bool,
     /// What was saved of its worktree, the files first.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub saved: Vec<Saved>,
 }
 
@@ -279,11 +279,12 @@ mod tests {
     fn a_dispatch_also_takes_the_older_spelling_and_shows_no_value() {
         let body = json!({
             "command": ["claude", "secret-argument"], "cwd": "/w", "env": {"A_KEY": "secret-value"},
-            "envNames": ["A_KEY"], "sessionFile": "/s.jsonl",
+            "envNames": ["A_KEY"], "sessionFile": "/s.jsonl", "worktree": {},
         });
         let read: DispatchJob = serde_json::from_value(body).unwrap();
         assert_eq!(read.env_names, ["A_KEY"]);
         assert_eq!(read.session_file, Some("/s.jsonl".into()));
+        assert_eq!(read.worktree, Some(WorktreeWish::default()));
         assert!(!format!("{read:?}").contains("secret"), "{read:?}");
     }
 }

@@ -144,6 +144,7 @@ pub const STATUSES: &[(&str, u16)] = &[
     ("job_files_unusable", 500),
     ("job_malformed", 500),
     ("job_not_ended", 500),
+    ("end_unwritten", 507),
     ("git_failed", 500),
     ("worktree_foreign", 500),
     ("worktree_not_made", 500),

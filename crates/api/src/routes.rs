@@ -104,8 +104,8 @@ routes! {
     JobRename       rename           Post   "/jobs/{job}/rename"           Program Json  "Calls a job something else.";
     JobPin          pin              Post   "/jobs/{job}/pin"              Program Json  "Keeps a job in lists, or no longer.";
     JobReport       report           Post   "/jobs/{job}/report"           Caller Json   "Says from inside a job how it is; whoever reports proves itself with the job's token.";
-    JobExplain      explain          Get    "/jobs/{job}/explain"          Caller Json   "Tells why a job is in the state it is in: what was heard, and how it was weighed.";
-    JobScreen       screen           Get    "/jobs/{job}/screen"           Caller Json   "Shows a job's screen as text.";
+    JobExplain      explain          Get    "/jobs/{job}/explain"          Program Json  "Tells why a job is in the state it is in: what was heard, and how it was weighed.";
+    JobScreen       screen           Get    "/jobs/{job}/screen"           Program Json  "Shows a job's screen as text.";
     Events          subscribe        Get    "/events"                      Caller Events "Tells every fact, from a cursor on.";
     SecretHas       secret_has       Post   "/secrets/has"                 Caller Json   "Tells whether a key is stored for a provider.";
     SecretSet       secret_set       Post   "/secrets/set"                 Person Json   "Stores the key of a provider.";

@@ -265,7 +265,7 @@ pub(crate) enum Daemon {
     },
     /// Stops it; runs are aborted and their programs ended
     Stop {
-        /// Leave background jobs running
+        /// Leave jobs running; without it they are ended as well
         #[arg(long)]
         keep_jobs: bool,
     },

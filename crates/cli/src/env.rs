@@ -10,7 +10,10 @@ use std::{
 
 use api::secret::Key;
 use daemon::paths::{Paths, SOCKET_NAME};
-use vocab::{ids::JOB_MARKER, outcome::Failure};
+use vocab::{
+    ids::{JOB_MARKER, RUN_MARKER},
+    outcome::Failure,
+};
 
 /// Returns a variable that is set and not empty.
 pub(crate) fn get(name: &str) -> Option<String> {
@@ -141,6 +144,19 @@ pub(crate) fn keys<'a>(wanted: impl Iterator<Item = (&'a str, &'a str)>) -> BTre
 /// Returns the job that this process runs in, if it does.
 pub(crate) fn own_job() -> Option<String> {
     get(JOB_MARKER)
+}
+
+/// Tells whether this is a process of a run, or of a job that is an agent's, as far as the environment says.
+pub(crate) fn is_agents() -> bool {
+    let of_agent = |job: &str| {
+        let files = job
+            .parse()
+            .ok()
+            .zip(paths().ok())
+            .map(|(id, paths)| pty::job::JobFiles::new(&paths.home, &paths.runtime, &id));
+        files.and_then(|files| files.read().ok()).is_some_and(|record| record.agent)
+    };
+    get(RUN_MARKER).is_some() || own_job().is_some_and(|job| of_agent(&job))
 }
 
 /// Returns the keys that a person wants to let go of jobs with.

@@ -144,6 +144,8 @@ fn begin(
         }
         Err(Silence::Ended) => Err(not_begun("it ended before it was ready")),
         Err(Silence::Late) => {
+            // Its program may have begun, and may not listen to the end of its terminal.
+            scope::reap_leftover_jobs(&[id.to_string()], Duration::from_millis(CHILD_GRACE_MS));
             let why = format!("the host of job {id} was not ready in time, and was ended");
             Err(Failure::new("host_failed", Effect::Indeterminate, why))
         }

@@ -18,6 +18,7 @@ mod tree;
 mod watch;
 
 use std::{
+    future::Future,
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -26,11 +27,15 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use pty::job::{JobFiles, JobNote};
+use pty::job::{FilesError, JobFiles};
 use stdx::{clock::Clock, proc_id::ProcId};
 use store::{Batch, Store};
 use tokio::sync::{Mutex as Lane, OnceCell};
-use vocab::{fact::JobFact, ids::JobId, outcome::Failure};
+use vocab::{
+    fact::JobFact,
+    ids::JobId,
+    outcome::{Effect, Failure},
+};
 
 pub use begin::Dispatch;
 pub use kin::{Mark, Whose};
@@ -141,6 +146,8 @@ impl Jobs {
     pub async fn end_all(self: &Arc<Self>) {
         self.close();
         self.adopt().await;
+        // Whoever is about to start one has put it into the book by then.
+        drop(self.planting.lock().await);
         let live = self.book().live();
         let ends = live.into_iter().map(|id| async move {
             if let Err(failure) = self.end_in_turn(&id).await {
@@ -172,15 +179,51 @@ impl Jobs {
         }
     }
 
-    /// Writes a note firmly. A full disk keeps nobody from going on: what is noted is in the book, and a
-    /// restart finds it out again from what the host has written.
-    async fn write_note(&self, id: &JobId, note: JobNote) {
+    /// Writes the note of a job as the book has it by then, one writer at a time, so that the newest is the
+    /// last.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    async fn save(&self, id: &JobId, care: Care) -> Result<(), FilesError> {
+        let Some(writing) = self.book().get(id).map(|entry| Arc::clone(&entry.writing)) else {
+            return Ok(());
+        };
+        let _turn = writing.lock().await;
+        let Some(note) = self.book().get(id).map(|entry| entry.note.clone()) else { return Ok(()) };
         let files = self.files(id);
-        let written = tokio::task::spawn_blocking(move || files.write_note(&note)).await;
-        if let Ok(Err(error)) = written {
+        let write = move || match care {
+            Care::PowerLoss => files.write_note(&note),
+            Care::Crash => files.replace_note(&note),
+        };
+        let broken = |_| Err(FilesError::Io(std::io::Error::other("it broke off")));
+        tokio::task::spawn_blocking(write).await.unwrap_or_else(broken)
+    }
+
+    /// Saves a note where a full disk keeps nobody from going on: it is in the book, and a restart finds
+    /// it out again from what the host has written.
+    async fn save_if_possible(&self, id: &JobId, care: Care) {
+        if let Err(error) = self.save(id, care).await {
             tracing::warn!(job = %id, %error, "a job's state was not written");
         }
     }
+
+    /// Runs work that goes on also when whoever has asked does not wait for it.
+    async fn apart<T: Send + 'static>(
+        work: impl Future<Output = Result<T, Failure>> + Send + 'static,
+    ) -> Result<T, Failure> {
+        tokio::spawn(work).await.unwrap_or_else(|_| {
+            Err(Failure::new("internal", Effect::Indeterminate, "the work on the job broke off"))
+        })
+    }
+}
+
+/// What a note has to survive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Care {
+    /// The death of any process: for what changes often and is found out again.
+    Crash,
+    /// The loss of power too.
+    PowerLoss,
 }
 
 fn missing(id: &JobId) -> Failure {

@@ -69,8 +69,11 @@ pub fn handler(services: Services) -> Handler {
 
 /// The table's other half.
 async fn answer(services: &Services, endpoint: Endpoint, ask: Ask) -> Result<Reply, Refused> {
-    // Lists and events read their own queries; the handshake and the chat speak with others' programs.
-    let own = matches!(endpoint, Endpoint::SessionList | Endpoint::JobList | Endpoint::Events);
+    // Lists, events and the end of a job read their own queries; the handshake and the chat speak with others' programs.
+    let own = matches!(
+        endpoint,
+        Endpoint::SessionList | Endpoint::JobList | Endpoint::JobRemove | Endpoint::Events
+    );
     let others = matches!(endpoint, Endpoint::Handshake | Endpoint::Chat | Endpoint::ChatStream);
     if !own && !others {
         Query::parse(&ask.query, &[])?;

@@ -112,6 +112,19 @@ pub(crate) fn has_unknown_orphans() -> bool {
     children.iter().any(|pid| !book.direct.contains(pid) && !book.adopted.contains_key(pid))
 }
 
+/// Reaps the dead among inherited orphans, for whoever hears that some child has died. Nobody else would:
+/// those of jobs are no call's, and a zombie looks alive to a program that waits for its pid to go.
+pub(crate) fn reap_orphans() {
+    let _shut = GATE.write().unwrap_or_else(PoisonError::into_inner);
+    let direct = book().direct.clone();
+    let orphans = proc_fs::adopted_children().unwrap_or_default();
+    for pid in orphans.into_iter().filter(|pid| !direct.contains(pid)) {
+        if proc_fs::process(pid).is_some_and(|process| process.zombie) {
+            reap(pid);
+        }
+    }
+}
+
 /// Reaps the dead among inherited orphans and abandoned children, and remembers the living orphans as
 /// looked at.
 pub(crate) fn sweep() {

@@ -329,6 +329,12 @@ pub fn capture(plan: &Plan, bytes_max: usize) -> Result<(ExitReport, Vec<u8>), R
     Ok((report, kept))
 }
 
+/// Reaps the dead among the orphans that came to this process, for whoever hears that some child has died:
+/// those of jobs are no call's, and a zombie looks alive to a program that waits for its pid to go.
+pub fn reap_orphans() {
+    registry::reap_orphans();
+}
+
 /// Starts a plan that answers to no scope and outlives this process, in a session of its own.
 ///
 /// # Errors

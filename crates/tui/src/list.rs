@@ -205,6 +205,11 @@ pub(crate) fn since(row: &JobRow) -> &str {
     row.ended_at.as_deref().unwrap_or(&row.started_at)
 }
 
+/// Tells whether a program runs, or a run is at work or waits. How it ended may be told before when it did.
+pub(crate) fn is_live(row: &JobRow) -> bool {
+    row.ended_at.is_none() && !matches!(row.state, JobState::Failed | JobState::Stopped)
+}
+
 /// Tells whether a text in lower case occurs in what a row shows.
 fn matches(row: &JobRow, needle: &str) -> bool {
     if needle.is_empty() {

@@ -8,7 +8,7 @@ use vocab::message::Block;
 
 use crate::{
     editor::Editor,
-    list::List,
+    list::{List, is_live},
     msg::{Link, Named, Order, Size},
     question,
     transcript::Transcript,
@@ -247,6 +247,6 @@ impl State {
         let Some(watched) = &self.watched else { return false };
         watched.kind == RowKind::Job
             && self.look != Look::Closed
-            && self.list.find(&watched.who.id).is_some_and(|row| row.ended_at.is_none())
+            && self.list.find(&watched.who.id).is_some_and(is_live)
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Attach {
     /// What to do with lines that have scrolled away
     #[arg(long, value_enum, default_value_t = ScrollbackArg::Append)]
     pub(crate) scrollback: ScrollbackArg,
-    /// The keys that let go of the job, as \"ctrl-] d\" or \"ctrl-q\"; none leaves it to `--steal` and signals
+    /// The keys that let go of the job, as "ctrl-] d" or "ctrl-q"; none leaves it to `--steal` and signals
     #[arg(long, value_name = "KEYS", value_hint = ValueHint::Other)]
     pub(crate) detach_keys: Option<String>,
 }

@@ -116,16 +116,16 @@ pub(crate) struct Bg {
     #[arg(short = 'C', long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     /// A variable that the program sees besides the usual ones; with its value of here when none is given
-    #[arg(long, value_name = "NAME[=VALUE]", value_hint = ValueHint::Other, requires = "command")]
+    #[arg(long, value_name = "NAME[=VALUE]", value_hint = ValueHint::Other, requires = "command", conflicts_with = "prompt")]
     pub(crate) env: Vec<String>,
     /// The session file that the program writes, which no other program may write meanwhile
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "command")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "command", conflicts_with = "prompt")]
     pub(crate) session_file: Option<PathBuf>,
     /// Do not keep what the program shows
-    #[arg(long, requires = "command")]
+    #[arg(long, requires = "command", conflicts_with = "prompt")]
     pub(crate) no_record: bool,
     /// Work in a git worktree of its own, on a new branch; named after the job when no name is given
-    #[arg(long, value_name = "BRANCH", value_hint = ValueHint::Other, requires = "command",
+    #[arg(long, value_name = "BRANCH", value_hint = ValueHint::Other, requires = "command", conflicts_with = "prompt",
         num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) worktree: Option<String>,
     /// A workspace of the configuration, for a session

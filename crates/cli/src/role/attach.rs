@@ -42,6 +42,13 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
         let why = format!("this terminal is job {id} itself, and cannot show it inside it");
         return Err(Failure::not_started("attached_to_itself", why).into());
     }
+    if env::is_agents() && !record.asked.by_agent && !args.read_only {
+        // It guards against mistakes: whoever means to can talk to the host without us.
+        let why = "only a person may type into this job, and the caller is a process of an agent";
+        return Err(Failure::not_started("person_required", why)
+            .with_hint("--read-only looks at it")
+            .into());
+    }
     let options = Options {
         role: if args.read_only { Role::View } else { Role::Attach },
         steal: args.steal,

@@ -38,7 +38,7 @@ fn what_is_typed_reaches_the_program_and_its_end_is_told() {
     let home = Home::new();
     let host = ready(&home, "echo hi; read x; echo got:$x; exit 3");
     let mut terminal = attach(&home, &host, &[]);
-    let before = terminal.modes();
+    let before = terminal.found.clone();
     terminal.wait_for("hi");
     let client = ProcId::of(terminal.pid()).unwrap();
     let guard = ProcId::of(children(client.pid)[0]).unwrap();
@@ -65,7 +65,7 @@ fn letting_go_leaves_the_job_and_gives_the_terminal_back() {
         ("\u{11}", &["--detach-keys", "ctrl-q"]),
     ] {
         let mut terminal = attach(&home, &host, flags);
-        let before = terminal.modes();
+        let before = terminal.found.clone();
         terminal.wait_for("on");
         let guard = ProcId::of(children(terminal.pid())[0]).unwrap();
         terminal.type_in("\u{1a}\u{1d}\u{1d}\u{1d}x|");
@@ -126,7 +126,7 @@ fn what_cannot_be_attached_says_why() {
     assert!(home.stead(&["attach", &id]).with(1).err.contains("not_a_terminal"));
     let check = |args: &[&str], code: i32, why: &str| {
         let mut terminal = Terminal::run(home.command(args));
-        let before = terminal.modes();
+        let before = terminal.found.clone();
         assert_eq!(terminal.end(), code, "{}", terminal.seen);
         assert!(terminal.seen.contains(why), "{why}: {}", terminal.seen);
         assert_eq!(terminal.modes(), before);
@@ -199,7 +199,7 @@ fn signals_that_end_a_program_give_the_terminal_back() {
     let host = ready(&home, "printf '\\033[?1049h\\033[?1003hon'; cat");
     for (signal, code) in [(Signal::TERM, 130), (Signal::INT, 130), (Signal::HUP, 0)] {
         let mut terminal = attach(&home, &host, &[]);
-        let before = terminal.modes();
+        let before = terminal.found.clone();
         terminal.wait_for("on");
         terminal.signal(signal);
         assert_eq!(terminal.end(), code, "{}", terminal.seen);
@@ -215,7 +215,7 @@ fn a_client_that_is_killed_leaves_its_guard_to_give_the_terminal_back() {
     let home = Home::new();
     let host = ready(&home, "printf '\\033[?1049h\\033[?1003hon'; cat");
     let mut terminal = attach(&home, &host, &[]);
-    let before = terminal.modes();
+    let before = terminal.found.clone();
     terminal.wait_for("on");
     let guard = ProcId::of(children(terminal.pid())[0]).unwrap();
     // It does not listen to what is meant for its client.

@@ -1,7 +1,10 @@
 //! A job inside a person's shell, on a terminal that somebody else wrote: what is seen while it is attached,
 //! and what is left of it afterwards.
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
+};
 use stdx::proc_id::ProcId;
 
 use crate::{
@@ -29,7 +32,7 @@ impl Shell {
     }
 
     pub(crate) fn attach(&self, job: &str) {
-        self.tmux.type_in(&format!("\"$STEAD\" attach {job}; echo co''de=$?"));
+        self.tmux.type_in(&format!("\"$STEAD\" attach {job}; code=$?; echo co''de=$code"));
         self.tmux.keys(&["Enter"]);
     }
 
@@ -57,6 +60,15 @@ impl Shell {
     pub(crate) fn wait_for_modes(&self, part: &str) {
         self.tmux.wait_until_modes(part, |modes| modes.contains(part));
     }
+}
+
+/// Waits for the end of a process that is nobody's child here.
+pub(crate) fn gone(process: &ProcId) {
+    let pid = Pid::from_raw(i32::try_from(process.pid).unwrap()).unwrap();
+    if let (Ok(handle), true) = (pidfd_open(pid, PidfdFlags::empty()), process.is_alive()) {
+        poll(&mut [PollFd::new(&handle, PollFlags::IN)], None).unwrap();
+    }
+    assert!(!process.is_alive());
 }
 
 fn kill(pid: u32, signal: Signal) {
@@ -97,9 +109,11 @@ fn an_editors_client_is_killed() {
     let client = shell.tmux.shell_child();
     let guard = ProcId::of(children(client)[0]).unwrap();
     kill(client, Signal::KILL);
+    gone(&guard);
     // Whether the shell has spoken before or after is as it happens.
     shell.is_restored();
-    assert!(!guard.is_alive());
+    shell.tmux.line("echo it was=$code", PROMPT);
+    shell.tmux.wait_for("it was=137");
     assert_eq!(host.status()["alive"], true);
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct Terminal {
     master: File,
     /// Kept, so that the terminal outlives the program and its modes can be asked for.
     _slave: OwnedFd,
+    /// The terminal's modes before the program began.
+    pub(crate) found: String,
     /// All that was shown, line ends as the terminal makes them.
     pub(crate) seen: String,
     looked: usize,
@@ -53,8 +55,9 @@ impl Terminal {
         };
         // SAFETY: the closure makes two system calls and touches no memory of the parent's.
         unsafe { command.pre_exec(own) };
+        let found = format!("{:?}", tcgetattr(&master).unwrap());
         let child = command.spawn().unwrap();
-        Self { child, master: master.into(), _slave: slave, seen: String::new(), looked: 0 }
+        Self { child, master: master.into(), _slave: slave, found, seen: String::new(), looked: 0 }
     }
 
     /// Waits until a text is shown that was not waited for before.

@@ -3,16 +3,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "reads what the program under test has written")]
 
-use rustix::{
-    event::{PollFd, PollFlags, poll},
-    process::{Pid, PidfdFlags, pidfd_open},
-};
 use serde_json::Value;
 use stdx::proc_id::ProcId;
 
 use crate::{
     agents::{self, Installed},
-    attached::Shell,
+    attached::{Shell, gone},
     home::Home,
     tmux::PROMPT,
 };
@@ -21,15 +17,6 @@ fn row(home: &Home, name: &str) -> Value {
     let rows: Value = serde_json::from_str(&home.stead(&["ls", "--json"]).with(0).out).unwrap();
     let rows = rows.as_array().unwrap();
     rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{rows:?}")).clone()
-}
-
-/// Waits for the end of a process that is nobody's child here.
-fn gone(process: &ProcId) {
-    let pid = Pid::from_raw(i32::try_from(process.pid).unwrap()).unwrap();
-    if let (Ok(handle), true) = (pidfd_open(pid, PidfdFlags::empty()), process.is_alive()) {
-        poll(&mut [PollFd::new(&handle, PollFlags::IN)], None).unwrap();
-    }
-    assert!(!process.is_alive());
 }
 
 /// What a person starts, sees and types.
@@ -74,7 +61,7 @@ fn an_editor_outlives_the_terminal_it_was_started_from() {
     for close in [&["kill-server"][..], &["kill-window"], &["respawn-pane", "-k", "true"]] {
         let home = Home::new();
         let command = "-- vim -u NONE -i NONE -nN notes";
-        let talk = Talk { command, ready: "[New]", keys: ["i", " and "], close };
+        let talk = Talk { command, ready: "~", keys: ["i", " and "], close };
         let shell = check(&home, &talk);
         shell.tmux.keys(&["Escape"]);
         shell.tmux.type_in(":wq");

@@ -7,19 +7,21 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use pty::job::{Asked, FilesError, HostNote, JobNote, JobRecord};
 use stdx::proc_id::ProcId;
+use tokio::time::timeout;
 use vocab::{
     fact::JobFact,
     ids::JobId,
-    limits::{JOBS_LIVE_MAX, JOBS_MAX},
+    limits::{HOST_FAREWELL_MS_MAX, JOBS_LIVE_MAX, JOBS_MAX},
     outcome::{Effect, Failure},
 };
 use worktree::Planned;
 
-use super::{Jobs, TreeWish, book::Entry, missing, name, watch};
+use super::{Care, Jobs, TreeWish, book::Entry, missing, name, watch};
 use crate::{caller::Caller, roster::Row};
 
 /// How many ids are tried before it is a fault: two of the same number are one in four billion.
@@ -78,11 +80,7 @@ impl Jobs {
         wish: Dispatch,
     ) -> Result<Row, Failure> {
         let (jobs, caller) = (Arc::clone(self), caller.clone());
-        let starting = tokio::spawn(async move { jobs.start(&caller, wish).await });
-        starting.await.unwrap_or_else(|_| {
-            let why = "starting the job failed";
-            Err(Failure::new("internal", Effect::Indeterminate, why))
-        })
+        Self::apart(async move { jobs.start(&caller, wish).await }).await
     }
 
     async fn start(self: &Arc<Self>, caller: &Caller, wish: Dispatch) -> Result<Row, Failure> {
@@ -103,7 +101,12 @@ impl Jobs {
         self.book().put(id.clone(), entry);
         drop(planting);
         if let Err(failure) = self.begin(record, note, planned).await {
-            self.forget(&id).await;
+            if failure.effect == Effect::NotStarted {
+                self.forget(&id).await;
+            } else {
+                // It may have begun: what it did is somebody's work, and `rm` saves that.
+                self.finish(&id).await;
+            }
             return Err(failure);
         }
         self.book().row(&id).ok_or_else(|| missing(&id))
@@ -133,19 +136,28 @@ impl Jobs {
         let Some(planned) = planned else { return self.launch(&id).await };
         self.make_tree(&planned).await?;
         let launched = self.launch(&id).await;
-        if launched.is_err() {
+        if launched.as_ref().is_err_and(|failure| failure.effect == Effect::NotStarted) {
             self.unmake_tree(&id, planned.tree).await;
         }
         launched
     }
 
-    /// Starts an ended job again, with the same command, place and environment.
+    /// Starts an ended job again, with the same command, place and environment. It goes on also when whoever
+    /// has asked does not wait for it.
     ///
     /// # Errors
-    /// When it runs, or does not begin; its files are kept.
+    /// When it runs, or does not begin; its files are kept, and where nothing began, its end as well.
     pub async fn respawn(self: &Arc<Self>, caller: &Caller, id: &JobId) -> Result<Row, Failure> {
         let lane = self.lane(caller, id).await?;
-        let _turn = lane.lock().await;
+        let (jobs, id) = (Arc::clone(self), id.clone());
+        Self::apart(async move {
+            let _turn = lane.lock().await;
+            jobs.start_again(&id).await
+        })
+        .await
+    }
+
+    async fn start_again(self: &Arc<Self>, id: &JobId) -> Result<Row, Failure> {
         if self.is_closed() {
             return Err(draining());
         }
@@ -156,23 +168,48 @@ impl Jobs {
                 .with_hint(format!("stead stop {id}, then again")));
         }
         self.check_number()?;
+        // The end is written down, and whoever saw it has left: a host that says farewell holds its lock.
+        entry.ended().wait_for(|ended| *ended).await.ok();
+        if let Some(host) = entry.host() {
+            let limit = Duration::from_millis(HOST_FAREWELL_MS_MAX * 2);
+            timeout(limit, watch::gone(&host)).await.ok();
+        }
         let files = self.files(id);
         let now = self.now();
-        let note = self.book().begin_again(id, now).ok_or_else(|| missing(id))?;
-        let preparing = tokio::task::spawn_blocking(move || {
-            files.forget_exit().map_err(FilesError::from)?;
-            Ok::<_, Failure>(files.write_note(&note)?)
-        });
-        let begun = match preparing.await {
-            Ok(Ok(())) => self.launch(id).await,
-            Ok(Err(failure)) => Err(failure),
-            Err(_) => Err(Failure::not_started("internal", "writing the job's state failed")),
+        self.book().begin_again(id, now).ok_or_else(|| missing(id))?;
+        let forgetting = tokio::task::spawn_blocking(move || files.forget_exit());
+        let forgotten = match forgetting.await {
+            Ok(done) => done.map_err(FilesError::from),
+            Err(_) => Err(FilesError::Io(std::io::Error::other("it broke off"))),
         };
-        if let Err(failure) = begun {
+        let begun = match forgotten {
+            Ok(()) => {
+                self.save_if_possible(id, Care::PowerLoss).await;
+                self.launch(id).await
+            }
+            Err(error) => Err(error.into()),
+        };
+        let Err(failure) = begun else { return self.book().row(id).ok_or_else(|| missing(id)) };
+        if failure.effect == Effect::NotStarted && self.exit(id).await.is_none() {
+            self.put_back(id, entry).await;
+        } else {
+            // How it did not begin is its end now.
             self.finish(id).await;
-            return Err(failure);
         }
-        self.book().row(id).ok_or_else(|| missing(id))
+        Err(failure)
+    }
+
+    /// Puts the end of a job back that did not begin anew.
+    async fn put_back(&self, id: &JobId, before: Entry) {
+        let (files, exit) = (self.files(id), before.exit.clone());
+        let writing = tokio::task::spawn_blocking(move || {
+            exit.map_or(Ok(()), |exit| files.write_exit(&exit))
+        });
+        if let Ok(Err(error)) = writing.await {
+            tracing::warn!(job = %id, %error, "how a job had ended was not written again");
+        }
+        self.book().put_back(id, before.note, before.exit);
+        self.save_if_possible(id, Care::PowerLoss).await;
     }
 
     /// Starts the host of a job whose files are there, and follows it.
@@ -180,22 +217,24 @@ impl Jobs {
         let host = self.parts.launcher.launch(self.files(id)).await?;
         self.note_host(id, &host).await;
         self.learn(id).await;
-        tokio::spawn(watch::watch(Arc::clone(self), id.clone(), host));
         self.tell(JobFact::JobStarted { job: id.clone() }).await;
+        tokio::spawn(watch::watch(Arc::clone(self), id.clone(), host));
         Ok(())
     }
 
     /// Notes which process the host is, so that the next daemon knows it.
     pub(super) async fn note_host(&self, id: &JobId, host: &ProcId) {
         let now = self.now();
-        let note = self.book().edit(id, |note| {
-            let ProcId { pid, token } = host.clone();
-            note.host = Some(HostNote { host_pid: pid, host_token: token });
+        let noted = HostNote { host_pid: host.pid, host_token: host.token.clone() };
+        let is_known = self.book().get(id).is_some_and(|e| e.note.host.as_ref() == Some(&noted));
+        if is_known {
+            return;
+        }
+        self.book().edit(id, |note| {
+            note.host = Some(noted);
             note.updated_at = now;
         });
-        if let Some(note) = note {
-            self.write_note(id, note).await;
-        }
+        self.save_if_possible(id, Care::PowerLoss).await;
     }
 
     fn check(&self, wish: &Dispatch) -> Result<(), Failure> {

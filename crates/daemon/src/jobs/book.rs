@@ -23,7 +23,9 @@ pub(super) struct Entry {
     pub(super) exit: Option<ExitRecord>,
     /// Whoever changes it waits for its turn here.
     pub(super) lane: Arc<Lane<()>>,
-    /// Tells when its program has ended.
+    /// Whoever writes its note waits for its turn here.
+    pub(super) writing: Arc<Lane<()>>,
+    /// Tells when its program has ended and that is written down.
     ended: watch::Sender<bool>,
 }
 
@@ -33,7 +35,8 @@ impl Entry {
         record.env.clear();
         record.token.clear();
         let ended = watch::Sender::new(note.ended_at.is_some());
-        Self { record: Arc::new(record), note, exit, lane: Arc::default(), ended }
+        let (lane, writing) = (Arc::default(), Arc::default());
+        Self { record: Arc::new(record), note, exit, lane, writing, ended }
     }
 
     pub(super) fn is_live(&self) -> bool {
@@ -177,31 +180,35 @@ impl Book {
         }
     }
 
-    /// Returns what is to be noted of an end; none when that was done before.
-    pub(super) fn ending(
-        &self,
+    /// Takes over an end. Returns the state; none when it was known. Who waits for it is woken up later.
+    pub(super) fn end(
+        &mut self,
         id: &JobId,
-        exit: Option<&ExitRecord>,
+        exit: Option<ExitRecord>,
         now: i64,
-    ) -> Option<JobNote> {
-        let entry = self.entries.get(id).filter(|entry| entry.is_live())?;
-        let mut note = entry.note.clone();
-        note.told = how_it_ended(exit, note.stop_requested);
-        note.ended_at = Some(exit.map_or(now, |exit| exit.at));
-        note.updated_at = now;
-        note.worker_pid = None;
-        Some(note)
-    }
-
-    /// Takes over an end that is noted, and wakes up who waits for it: only then may its files go.
-    pub(super) fn end(&mut self, id: &JobId, note: &JobNote, exit: Option<ExitRecord>) {
-        let Some(entry) = self.entries.get_mut(id) else { return };
-        entry.note.told = note.told.clone();
-        entry.note.ended_at = note.ended_at;
-        entry.note.updated_at = note.updated_at;
+    ) -> Option<JobState> {
+        let entry = self.entries.get_mut(id).filter(|entry| entry.is_live())?;
+        entry.note.told = how_it_ended(exit.as_ref(), entry.note.stop_requested);
+        entry.note.ended_at = Some(exit.as_ref().map_or(now, |exit| exit.at));
+        entry.note.updated_at = now;
         entry.note.worker_pid = None;
         entry.exit = exit;
-        entry.ended.send_replace(true);
+        Some(entry.note.told.state)
+    }
+
+    /// Wakes up who waits for an end, once it is written down: only then may its files go.
+    pub(super) fn wake(&self, id: &JobId) {
+        if let Some(entry) = self.entries.get(id) {
+            entry.ended.send_replace(true);
+        }
+    }
+
+    /// Puts an end back that was there before somebody tried to begin it anew.
+    pub(super) fn put_back(&mut self, id: &JobId, note: JobNote, exit: Option<ExitRecord>) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            (entry.note, entry.exit) = (note, exit);
+            entry.ended.send_replace(true);
+        }
     }
 
     /// Begins it anew. Returns the note.

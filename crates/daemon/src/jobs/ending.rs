@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use pty::{hello::Control, job::ExitRecord};
+use pty::{
+    hello::{Control, Reply},
+    job::ExitRecord,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use stdx::proc_id::ProcId;
 use tokio::{sync::Mutex as Lane, time::timeout};
@@ -14,7 +17,7 @@ use vocab::{
 };
 use worktree::Saved;
 
-use super::{Jobs, Removal, link::Link, missing};
+use super::{Care, Jobs, Removal, link::Link, missing};
 use crate::{caller::Caller, roster::Row};
 
 impl Jobs {
@@ -25,9 +28,13 @@ impl Jobs {
     /// When there is no such job, or it cannot be ended.
     pub async fn stop(self: &Arc<Self>, caller: &Caller, id: &JobId) -> Result<Row, Failure> {
         let lane = self.lane(caller, id).await?;
-        let _turn = lane.lock().await;
-        self.end(id).await?;
-        self.book().row(id).ok_or_else(|| missing(id))
+        let (jobs, id) = (Arc::clone(self), id.clone());
+        Self::apart(async move {
+            let _turn = lane.lock().await;
+            jobs.end(&id).await?;
+            jobs.book().row(&id).ok_or_else(|| missing(&id))
+        })
+        .await
     }
 
     /// Removes a job with its worktree and its files, after its program has ended. Returns what was saved
@@ -43,11 +50,7 @@ impl Jobs {
         how: Removal,
     ) -> Result<Vec<Saved>, Failure> {
         let (jobs, caller, id) = (Arc::clone(self), caller.clone(), id.clone());
-        let removing = tokio::spawn(async move { jobs.clear(&caller, &id, how).await });
-        removing.await.unwrap_or_else(|_| {
-            let why = "removing the job failed";
-            Err(Failure::new("internal", Effect::Indeterminate, why))
-        })
+        Self::apart(async move { jobs.clear(&caller, &id, how).await }).await
     }
 
     async fn clear(
@@ -96,15 +99,15 @@ impl Jobs {
 
     async fn end(self: &Arc<Self>, id: &JobId) -> Result<(), Failure> {
         let entry = self.book().get(id).cloned().ok_or_else(|| missing(id))?;
+        let mut ended = entry.ended();
         if !entry.is_live() {
+            // It may be about to be written down.
+            ended.wait_for(|ended| *ended).await.ok();
             return Ok(());
         }
         // The wish is noted before it is told, so that an end without a record is known as one.
-        let note = self.book().edit(id, |note| note.stop_requested = true);
-        if let Some(note) = note {
-            self.write_note(id, note).await;
-        }
-        let mut ended = entry.ended();
+        self.book().edit(id, |note| note.stop_requested = true);
+        self.save_if_possible(id, Care::PowerLoss).await;
         let asked = match Link::open(self.files(id).socket()).await {
             Ok(link) => link.ask(&Control::Terminate).await.map(drop),
             Err(failure) => Err(failure),
@@ -117,6 +120,13 @@ impl Jobs {
         if timeout(usual, ended.wait_for(|ended| *ended)).await.is_ok() {
             return Ok(());
         }
+        if self.has_ended_unwritten(id).await {
+            let why = format!(
+                "the program of job {id} has ended, and how cannot be written: is the disk full?"
+            );
+            return Err(Failure::new("end_unwritten", Effect::Completed, why)
+                .with_hint("its host goes on trying; make room, and it is written"));
+        }
         tracing::warn!(job = %id, "a host did not end its program in time, and is killed");
         if let Some(host) = entry.host() {
             signal(&host, Signal::KILL);
@@ -127,6 +137,13 @@ impl Jobs {
         }
         let why = format!("job {id} was asked to end and killed, and has not ended");
         Err(Failure::new("job_not_ended", Effect::Indeterminate, why))
+    }
+
+    /// Tells whether a host says that its program has ended, which it has not written down.
+    async fn has_ended_unwritten(&self, id: &JobId) -> bool {
+        let Ok(link) = Link::open(self.files(id).socket()).await else { return false };
+        let told = link.ask(&Control::Status).await;
+        matches!(told, Ok(Reply::Status(status)) if !status.alive)
     }
 
     /// Writes down how a job ended, from what its host has left.
@@ -145,18 +162,17 @@ impl Jobs {
             clearing.await.ok();
         }
         let now = self.now();
-        let Some(note) = self.book().ending(id, exit.as_ref(), now) else { return };
-        let state = note.told.state;
-        self.write_note(id, note.clone()).await;
-        self.book().end(id, &note, exit);
+        let Some(state) = self.book().end(id, exit, now) else { return };
+        self.save_if_possible(id, Care::PowerLoss).await;
         self.tell(JobFact::JobEnded { job: id.clone(), state }).await;
+        self.book().wake(id);
     }
 
     pub(super) async fn has_exit(&self, id: &JobId) -> bool {
         self.exit(id).await.is_some()
     }
 
-    async fn exit(&self, id: &JobId) -> Option<ExitRecord> {
+    pub(super) async fn exit(&self, id: &JobId) -> Option<ExitRecord> {
         let files = self.files(id);
         let read = tokio::task::spawn_blocking(move || files.read_exit()).await;
         match read {

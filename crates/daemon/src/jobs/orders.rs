@@ -1,17 +1,17 @@
 //! What can be done with a job besides starting and ending it.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use arbiter::{Confidence, Explanation, Source};
 use pty::hello::{self, Control, Reply, Said, Token};
 use vocab::{
     fact::JobFact,
     ids::JobId,
-    limits::HOST_SCREEN_FILE_BYTES_MAX,
+    limits::{HOST_LINK_RETRY_MS, HOST_SCREEN_FILE_BYTES_MAX},
     outcome::{Effect, Failure},
 };
 
-use super::{Jobs, link::Link, missing, name};
+use super::{Care, Jobs, book::Entry, link::Link, missing, name, watch};
 use crate::{caller::Caller, roster::Row};
 
 /// How a job says that it is.
@@ -190,6 +190,7 @@ impl Jobs {
         }
         let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
+        let _planting = self.planting.lock().await;
         let mut others = self.book().names();
         others.retain(|(other, _)| other != id);
         let name = name::unique(&wanted, &others);
@@ -232,14 +233,12 @@ impl Jobs {
         edit: impl FnOnce(&mut pty::job::JobNote),
     ) -> Result<Row, Failure> {
         let now = self.now();
-        let note = self.book().edit(id, |note| {
+        let edited = self.book().edit(id, |note| {
             edit(note);
             note.updated_at = now;
         });
-        let note = note.ok_or_else(|| missing(id))?;
-        let files = self.files(id);
-        let writing = tokio::task::spawn_blocking(move || files.write_note(&note));
-        if let Ok(Err(error)) = writing.await {
+        edited.ok_or_else(|| missing(id))?;
+        if let Err(error) = self.save(id, Care::PowerLoss).await {
             let why = format!("it is so until the daemon ends, and cannot be written: {error}");
             return Err(Failure::new("job_files_unusable", Effect::Indeterminate, why));
         }
@@ -259,6 +258,17 @@ impl Jobs {
             return Err(Failure::not_started("job_ended", why)
                 .with_hint(format!("stead respawn {id} starts it again")));
         }
-        Link::open(self.files(id).socket()).await?.ask(control).await
+        let files = self.files(id);
+        let link = match Link::open(files.socket()).await {
+            Ok(link) => link,
+            Err(failure) => {
+                // Its name may have been removed: it makes it anew when it is asked to.
+                let host = self.book().get(id).and_then(Entry::host).ok_or(failure)?;
+                watch::ask_for_socket(&host);
+                tokio::time::sleep(Duration::from_millis(HOST_LINK_RETRY_MS)).await;
+                Link::open(files.socket()).await?
+            }
+        };
+        link.ask(control).await
     }
 }

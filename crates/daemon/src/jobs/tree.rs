@@ -4,7 +4,11 @@
 
 use std::sync::Arc;
 
-use vocab::{ids::JobId, job::Worktree, outcome::Failure};
+use vocab::{
+    ids::JobId,
+    job::Worktree,
+    outcome::{Effect, Failure},
+};
 use worktree::{Job, Planned, Saved, TreeError, Wish};
 
 use super::{Dispatch, Jobs, missing};
@@ -89,7 +93,10 @@ impl Jobs {
         let jobs = Arc::clone(self);
         match tokio::task::spawn_blocking(move || work(&jobs)).await {
             Ok(done) => Ok(done?),
-            Err(_) => Err(Failure::not_started("internal", "the work on the worktree failed")),
+            Err(_) => {
+                let why = "the work on the worktree broke off";
+                Err(Failure::new("internal", Effect::Indeterminate, why))
+            }
         }
     }
 }

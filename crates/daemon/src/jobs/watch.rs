@@ -16,7 +16,7 @@ use vocab::{
     limits::{HOST_LINK_RETRY_MS, HOST_LINK_RETRY_MS_MAX},
 };
 
-use super::{Jobs, book::Change, link::Link};
+use super::{Care, Jobs, book::Change, link::Link};
 
 /// Follows a host until its job has ended, and writes that down.
 pub(super) async fn watch(jobs: Arc<Jobs>, id: JobId, host: ProcId) {
@@ -24,10 +24,11 @@ pub(super) async fn watch(jobs: Arc<Jobs>, id: JobId, host: ProcId) {
     let mut wait = Duration::from_millis(HOST_LINK_RETRY_MS);
     loop {
         if let Ok(link) = Link::open(jobs.files(&id).socket()).await {
-            wait = Duration::from_millis(HOST_LINK_RETRY_MS);
             jobs.learn(&id).await;
+            // One that lets go at once, since too many are there, is no reason to come back the sooner.
+            let is_heard = || wait = Duration::from_millis(HOST_LINK_RETRY_MS);
             tokio::select! {
-                () = follow(&jobs, &id, link) => {}
+                () = follow(&jobs, &id, link, is_heard) => {}
                 () = end.ended() => {}
             }
         }
@@ -46,20 +47,29 @@ pub(super) async fn watch(jobs: Arc<Jobs>, id: JobId, host: ProcId) {
     jobs.finish(&id).await;
 }
 
-/// Takes over what a host tells until it lets go.
-async fn follow(jobs: &Jobs, id: &JobId, mut link: Link) {
+/// Waits until a process is gone.
+pub(super) async fn gone(host: &ProcId) {
+    if host.pid != std::process::id() {
+        Handle::of(host).ended().await;
+    }
+}
+
+/// Takes over what a host tells until it lets go. `is_heard` is called once it has told how it is.
+async fn follow(jobs: &Jobs, id: &JobId, mut link: Link, mut is_heard: impl FnMut()) {
     while let Some(frame) = link.next().await {
         if frame.kind == Kind::Detached {
             return;
         }
         let state = (frame.kind == Kind::State).then(|| hello::from_json::<State>(&frame.payload));
         if let Some(Ok(state)) = state {
+            is_heard();
             jobs.hear(id, state.into()).await;
         }
     }
 }
 
-fn ask_for_socket(host: &ProcId) {
+/// Asks a host to make its socket anew.
+pub(super) fn ask_for_socket(host: &ProcId) {
     let pid = i32::try_from(host.pid).ok().and_then(Pid::from_raw);
     if let Some(pid) = pid.filter(|_| host.is_alive() && host.pid != std::process::id()) {
         // One that went in between has ended, which the handle tells.
@@ -97,10 +107,8 @@ impl Jobs {
         }
         let Ok(link) = Link::open(self.files(id).socket()).await else { return };
         if let Ok(Reply::Status(status)) = link.ask(&Control::Status).await {
-            let note = self.book().edit(id, |note| note.worker_pid = Some(status.worker_pid));
-            if let Some(note) = note {
-                self.replace_note(id, note).await;
-            }
+            self.book().edit(id, |note| note.worker_pid = Some(status.worker_pid));
+            self.save_if_possible(id, Care::Crash).await;
         }
     }
 
@@ -111,18 +119,8 @@ impl Jobs {
             return;
         }
         let now = self.now();
-        let note = self.book().edit(id, |note| note.updated_at = now);
-        if let Some(note) = note {
-            self.replace_note(id, note).await;
-        }
+        self.book().edit(id, |note| note.updated_at = now);
+        self.save_if_possible(id, Care::Crash).await;
         self.tell(JobFact::JobChanged { job: id.clone(), state, waiting_for }).await;
-    }
-
-    async fn replace_note(&self, id: &JobId, note: pty::job::JobNote) {
-        let files = self.files(id);
-        let written = tokio::task::spawn_blocking(move || files.replace_note(&note)).await;
-        if let Ok(Err(error)) = written {
-            tracing::warn!(job = %id, %error, "a job's state was not written");
-        }
     }
 }

@@ -53,10 +53,15 @@ pub(super) async fn status(services: &Services) -> Result<Reply, Refused> {
 /// `POST /daemon/stop`
 pub(super) async fn stop(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
     let StopRequest { keep_jobs } = ask.json()?;
-    if !keep_jobs {
-        services.daemon.jobs.end_all().await;
-    }
-    services.stop.cancel();
+    let (jobs, stop) = (services.daemon.jobs.clone(), services.stop.clone());
+    // Apart, since it ends the daemon also when whoever has asked does not wait for it.
+    let ending = tokio::spawn(async move {
+        if !keep_jobs {
+            jobs.end_all().await;
+        }
+        stop.cancel();
+    });
+    ending.await.ok();
     Reply::json(&Done { ok: true })
 }
 

@@ -20,8 +20,8 @@ use rustix::{
     process::{Pid, Signal, WaitOptions, chdir, setsid, waitpid},
     stdio::{dup2_stdin, dup2_stdout, stdin, stdout},
     termios::{
-        ControlModes, InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex,
-        Termios, tcgetattr, tcsetattr,
+        ControlModes, InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector,
+        SpecialCodeIndex, Termios, tcflush, tcgetattr, tcsetattr,
     },
 };
 use stdx::clock::Clock;
@@ -90,6 +90,8 @@ impl Modes {
         self.put(&mut left);
         left.make_raw();
         if Self::of(&now) == Self::of(&left) {
+            // What the terminal has answered to the client is no typing for whoever reads next.
+            tcflush(&terminal, QueueSelector::IFlush).ok();
             self.put(&mut now);
             tcsetattr(&terminal, OptionalActions::Now, &now)?;
         }

@@ -1,6 +1,10 @@
 //! From a job's record to its running program.
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path};
+use std::{
+    ffi::OsString,
+    os::{fd::AsRawFd as _, unix::ffi::OsStringExt as _},
+    path::Path,
+};
 
 use rustix::fs::{Mode, OFlags};
 use sandbox::{Environment, Host as Machine, Plan, Policy, Scope, scope::Child};
@@ -52,7 +56,17 @@ pub(super) fn hold_session(
     at: Timestamp,
 ) -> Result<Option<WriterLock>, Failure> {
     let Some(file) = &record.session_file else { return Ok(None) };
-    let mut path = file.clone().into_os_string();
+    // By the name that it really has: two links to one file are one session.
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let real = rustix::fs::open(file, flags, Mode::empty()).ok().and_then(|opened| {
+        let link = format!("/proc/self/fd/{}", opened.as_raw_fd());
+        rustix::fs::readlink(link, Vec::new()).ok()
+    });
+    let mut path = match real {
+        Some(real) => OsString::from_vec(real.into_bytes()),
+        // It is written later.
+        None => file.clone().into_os_string(),
+    };
     path.push(".lock");
     WriterLock::acquire(Path::new(&path), at).map(Some).map_err(|refused| match &refused {
         Refused::Held { .. } => {
@@ -71,10 +85,13 @@ fn named(program: &str, cwd: &Path) -> OsString {
 }
 
 fn environment(files: &JobFiles, record: &JobRecord) -> Result<Environment, Failure> {
-    let pairs = |env: &BTreeMap<String, String>| -> Vec<(OsString, OsString)> {
-        env.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    let pairs = |is_named: bool| -> Vec<(OsString, OsString)> {
+        let wanted = |name: &String| record.env_names.contains(name) == is_named;
+        let env = record.env.iter().filter(|(name, _)| wanted(name));
+        env.map(|(name, value)| (name.into(), value.into())).collect()
     };
-    let mut built = Environment::for_jobs(&[], &pairs(&record.env));
+    // What nobody has named passes the job policy, whoever wrote the record.
+    let mut built = Environment::for_jobs(&pairs(false), &pairs(true));
     let (dir, socket) = (files.dir().as_os_str(), files.socket().as_os_str());
     let mut own = vec![
         ("TERM", TERM.as_ref()),

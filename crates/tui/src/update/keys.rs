@@ -9,6 +9,7 @@ use api::job::{JobRow, RowKind};
 
 use crate::{
     editor::Editor,
+    list::is_live,
     msg::{Command, Key, Named, Order},
     state::{Asking, Look, Mode, State},
 };
@@ -23,7 +24,7 @@ struct Target {
 impl Target {
     /// Tells whether its program runs, or its run is at work or waits.
     fn is_live(&self) -> bool {
-        self.row.as_ref().is_none_or(|row| row.ended_at.is_none())
+        self.row.as_ref().is_none_or(is_live)
     }
 }
 

@@ -80,6 +80,14 @@ fn keys_are_commands_to_what_is_selected() {
 }
 
 #[test]
+fn what_was_stopped_can_be_started_again_before_its_end_is_told() {
+    let stopped = row("0123abcd", "one", &json!({"state": "stopped", "status": "stopped"}));
+    let mut play = Play::of(vec![stopped], SIZE);
+    play.keys("R");
+    assert_eq!(play.commands(), order(Order::Respawn(named("0123abcd", "one"))));
+}
+
+#[test]
 fn what_cannot_be_done_says_why() {
     for (id, keys, said) in [
         ("0123abcd", "R", "it still runs"),

@@ -58,7 +58,7 @@ pub(crate) fn attach(world: &World, measure: &mut Measure) -> anyhow::Result<()>
         match peer {
             Kind::Tmux if !ratio.is_empty() => measure.budgeted(what, "×", &ratio, 0.7),
             _ if !ratio.is_empty() => measure.figure(what, "×", &ratio),
-            _ => {}
+            Kind::Stead | Kind::Tmux | Kind::Dtach | Kind::Shpool => {}
         }
     }
     Ok(())

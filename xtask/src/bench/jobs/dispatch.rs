@@ -30,7 +30,7 @@ pub(crate) fn dispatch(world: &World, measure: &mut Measure) -> anyhow::Result<(
             let (ms, said) = world.ms(|| machine::output(&mut command))?;
             let name = match keeper.kind {
                 Kind::Stead => serde_json::from_slice::<api::job::JobRow>(&said)?.id,
-                _ => name,
+                Kind::Tmux | Kind::Dtach | Kind::Shpool => name,
             };
             let job = keeper.adopt(name)?;
             keeper.end(&job)?;

@@ -70,7 +70,7 @@ pub(crate) fn echo(world: &World, measure: &mut Measure) -> anyhow::Result<()> {
             (format!("stead / {}, turn by turn", peer.name()), ratios(ours, theirs));
         match peer {
             Kind::Dtach => measure.budgeted(what, "×", &ratio, 1.0),
-            _ => measure.figure(what, "×", &ratio),
+            Kind::Stead | Kind::Tmux | Kind::Shpool => measure.figure(what, "×", &ratio),
         }
     }
     Ok(())

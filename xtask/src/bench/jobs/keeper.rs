@@ -81,7 +81,7 @@ impl Keeper {
                 let daemon = home.start()?;
                 Some((home, daemon))
             }
-            _ => None,
+            Kind::Tmux | Kind::Dtach | Kind::Shpool => None,
         };
         let (dir, cues) = (world.dir()?, Cues::new(world)?);
         let mut keeper = Self { kind, dir, cues, home, jobs: Vec::new(), n_named: 0, server: None };
@@ -203,7 +203,9 @@ impl Keeper {
                 match self.kind {
                     // It asks its terminal for its size.
                     Kind::Shpool => Free::open()?.start(&mut command)?.ended()?,
-                    _ => machine::output(&mut command).map(drop)?,
+                    Kind::Stead | Kind::Tmux | Kind::Dtach => {
+                        machine::output(&mut command).map(drop)?
+                    }
                 }
                 name
             }

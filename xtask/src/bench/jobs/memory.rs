@@ -103,7 +103,7 @@ fn many(world: &World, measure: &mut Measure, kind: Kind) -> anyhow::Result<()> 
     for (what, (value, budget)) in what.into_iter().zip([(idle, 130.0), (filled, 270.0)]) {
         match kind {
             Kind::Stead => measure.budgeted(what, "MiB", &[value], budget),
-            _ => measure.figure(what, "MiB", &[value]),
+            Kind::Tmux | Kind::Dtach | Kind::Shpool => measure.figure(what, "MiB", &[value]),
         }
     }
     Ok(())

@@ -142,7 +142,7 @@ pub(crate) fn frame(columns: usize, lines: usize) -> String {
 
 /// Returns the text of one line of a frame.
 pub(super) fn frame_line(line: usize, lines: usize, columns: usize) -> String {
-    let letters = (0..columns).map(|column| char::from(b'a' + ((line + column) % 26) as u8));
+    let letters = (0..columns).map(|column| letter(line + column));
     let mut text: String = letters.collect();
     if line + 1 == lines {
         text.truncate(columns.saturating_sub(FRAME_END.len()));
@@ -200,6 +200,11 @@ pub(crate) fn work_frame(out: &mut String, n: usize) {
     out.push_str("\x1b[38;5;244m│\x1b[0m > \x1b[7m \x1b[0m                                    \x1b[38;5;244m│\x1b[0m\r\n");
     out.push_str("\x1b[38;5;244m╰────────────────────────────────────────╯\x1b[0m\r\n");
     out.push_str("\x1b[2m  ? for shortcuts\x1b[0m\r\x1b[7A\x1b[?2026l");
+}
+
+/// Returns the letter at a place of the alphabet, over and over.
+fn letter(place: usize) -> char {
+    char::from(b"abcdefghijklmnopqrstuvwxyz"[place % 26])
 }
 
 #[cfg(test)]

@@ -213,7 +213,16 @@ impl Signals {
     }
 }
 
+/// Reaps what comes to this process as an orphan, whenever one of its children has died.
+async fn reap_orphans(mut died: Signal) {
+    while died.recv().await.is_some() {
+        // It reads the kernel's list of children, which may be long.
+        tokio::task::spawn_blocking(sandbox::scope::reap_orphans).await.ok();
+    }
+}
+
 async fn wait_for_end(composed: &Composed, mut signals: Signals, errors: Option<PathBuf>) {
+    let reaper = signal(SignalKind::child()).ok().map(|died| tokio::spawn(reap_orphans(died)));
     // Beside the signals, not before them: a long prune keeps nobody from stopping the daemon.
     let (store, artifacts) = (composed.daemon.store.clone(), composed.daemon.paths.artifacts());
     let sessions = Arc::clone(&composed.sessions);
@@ -223,6 +232,9 @@ async fn wait_for_end(composed: &Composed, mut signals: Signals, errors: Option<
         () = composed.stop.cancelled() => {}
     }
     chores.abort();
+    if let Some(reaper) = reaper {
+        reaper.abort();
+    }
 }
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ fn where_no_worktree_can_be_made_no_job_begins() {
     repository(&home);
     check(&["bg", "--worktree=main", "--", "true"], 1, "--worktree=BRANCH");
     check(&["bg", "--worktree=a..b", "--", "true"], 1, "no name that git gives");
-    check(&["bg", "--worktree", "a prompt"], 2, "COMMAND");
+    check(&["bg", "--worktree", "a prompt"], 2, "PROMPT");
     check(&["bg", "--worktree", "--", "no-such-program"], 1, "program_missing");
     assert_eq!(home.shell("git branch; git worktree list | wc -l").with(0).out, "* main\n1\n");
     assert_eq!(value(&home.stead(&["ls", "--json"]).with(0).out), serde_json::json!([]));

@@ -124,7 +124,12 @@ impl Viewer {
                 }
                 Kind::Reply => self.is_answered = true,
                 Kind::Exit => self.is_over = true,
-                _ => {}
+                Kind::Hello
+                | Kind::Resize
+                | Kind::Detached
+                | Kind::Control
+                | Kind::Focus
+                | Kind::State => {}
             }
         }
         shown

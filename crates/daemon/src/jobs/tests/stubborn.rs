@@ -137,7 +137,7 @@ fn entry(at: i64, ended_at: Option<i64>) -> book::Entry {
         daemon_socket: None,
         stead_version: "0".into(),
     };
-    let mut note = JobNote::begun(at);
+    let mut note = pty::job::JobNote::begun(at);
     note.ended_at = ended_at;
     book::Entry::new(record, note, None)
 }

@@ -120,12 +120,16 @@ async fn a_job_whose_work_cannot_be_saved_stays_until_it_is_given_up() {
     let repository = repository(&rig);
     let mut life = rig.begin().await;
     let wish = in_tree(&repository, "echo x >x; git update-ref refs/stead HEAD");
-    let row = life.jobs.dispatch(&person(), wish).await.unwrap();
+    let agent = Caller::passed(CallerKind::Agent(None), Carrier::Socket);
+    let row = life.jobs.dispatch(&agent, wish).await.unwrap();
     life.fact("job_ended", &row.id).await;
     let failure = life.jobs.remove(&person(), &id(&row), Removal::Saving).await.unwrap_err();
     assert_eq!(failure.code, "worktree_unsaved");
     assert!(row.cwd.join("x").exists());
     assert_eq!(life.jobs.row(&id(&row)).await.unwrap().cwd, row.cwd);
+    // Nor is it an agent's to give up, be the job an agent's or not.
+    let refused = life.jobs.remove(&agent, &id(&row), Removal::Discarding).await.unwrap_err();
+    assert_eq!(refused.code, "person_required");
     let saved = life.jobs.remove(&person(), &id(&row), Removal::Discarding).await.unwrap();
     assert_eq!((saved.len(), n_trees(&rig)), (0, 0));
     assert_eq!(life.jobs.counts().await, (0, 0));

@@ -1,9 +1,11 @@
 //! Jobs over real sockets, with real hosts and real programs.
 
-use api::job::{DispatchJob, JobRow, PinJob, RenameJob, ResolveJob, Screen, SendText};
+use api::job::{
+    DispatchJob, JobRow, PinJob, RenameJob, ResolveJob, Screen, SendText, WorktreeWish,
+};
 use vocab::{
     job::JobState,
-    limits::{ROSTER_AGE_MS, SEND_TEXT_BYTES_MAX},
+    limits::{REQUEST_TITLE_BYTES_MAX, ROSTER_AGE_MS, SEND_TEXT_BYTES_MAX},
 };
 
 use super::*;
@@ -132,7 +134,7 @@ async fn what_ended_long_ago_is_shown_when_asked_for() {
     stage.ended(&job.id).await;
     stage.services.daemon.jobs.close();
     // As it is read by the next daemon, when it ended a moment before the limit and one after it.
-    for (past, shown) in [(ROSTER_AGE_MS - 60_000, 1), (ROSTER_AGE_MS, 0)] {
+    for (past, shown) in [(ROSTER_AGE_MS - 60_000, 1), (ROSTER_AGE_MS + 1, 0)] {
         let paths = &stage.services.daemon.paths;
         let files = pty::job::JobFiles::new(&paths.home, &paths.runtime, &id);
         let mut note = files.read_note().unwrap().unwrap();
@@ -193,4 +195,27 @@ async fn what_is_wrong_with_a_wish_is_said() {
         .await
         .unwrap();
     assert_eq!(stage.services.daemon.jobs.counts().await, (2, 0));
+}
+
+#[tokio::test]
+async fn a_worktree_is_asked_for_and_given_up_in_words_of_the_wire() {
+    let stage = Stage::new().await;
+    let wish = DispatchJob { worktree: Some(WorktreeWish::default()), ..wish("true") };
+    let refused = stage.ask::<_, Value>(Endpoint::JobDispatch, "", &wish).await.unwrap_err();
+    assert_eq!(refused.code, "not_a_repository");
+    let long = WorktreeWish { branch: Some("x".repeat(REQUEST_TITLE_BYTES_MAX + 1)) };
+    let wish = DispatchJob { worktree: Some(long), ..wish };
+    let refused = stage.ask::<_, Value>(Endpoint::JobDispatch, "", &wish).await.unwrap_err();
+    assert_eq!(refused.field.as_deref(), Some("worktree.branch"));
+    let job = stage.start("true").await;
+    let remove = async |query: &str| {
+        let target = Target { parameter: &job.id, query };
+        stage.client().json::<(), Value>(Endpoint::JobRemove, target, None).await
+    };
+    for query in ["discard=maybe", "force=true"] {
+        let Err(ClientError::Problem(problem)) = remove(query).await else { panic!("{query}") };
+        assert_eq!(problem.code, "invalid_query");
+    }
+    // A job in a directory of a person's has nothing to save or to give up.
+    assert_eq!(remove("discard=true").await.unwrap(), json!({"ok": true}));
 }

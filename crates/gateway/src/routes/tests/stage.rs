@@ -131,7 +131,10 @@ fn jobs(paths: &Paths, clock: &Clock, store: &Store, hub: &Hub) -> Arc<Jobs> {
         store: store.clone(),
         hub: hub.clone(),
         launcher: Arc::new(Threads),
-        trees: Trees::new(&paths.home, &[]),
+        trees: Trees::new(
+            &paths.home.with_extension("data"),
+            &[("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+        ),
     })
 }
 

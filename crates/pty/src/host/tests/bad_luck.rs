@@ -148,6 +148,13 @@ fn a_session_file_has_one_writer_for_as_long_as_its_program_lives() {
     let mut first = of("read x").unwrap();
     let Err(failure) = of("true") else { panic!("two write one file") };
     assert_eq!(failure.code, "locked");
+    let link = dir.path().join("another-name.jsonl");
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    stdx::state_file::publish(&file, b"{}").unwrap();
+    let linked = Job::from(|record| {
+        (record.command, record.session_file) = (vec!["true".into()], Some(link.clone()));
+    });
+    assert_eq!(linked.err().map(|failure| failure.code).as_deref(), Some("locked"));
     let me = format!("process {} holds", std::process::id());
     assert!(failure.message.contains(&me), "{failure:?}");
     first.attach().type_in("x\r");
