@@ -2,24 +2,19 @@
 //! and gives the terminal back as it was, however it ends.
 //!
 //! It waits for terminal, host and signals in one place and for none of them alone. A guard beside it gives
-//! the terminal back when the client is killed. Not here: which job a person means, what is said after the
-//! end, and how the guard is started.
+//! the terminal back when the client is killed. Not here: which job a person means, and what is said after
+//! the end.
 
 mod chord;
 mod fence;
-pub mod guard;
+mod guard;
 mod keys;
 mod link;
 mod sequence;
 mod session;
 mod terminal;
 
-use std::{
-    io,
-    os::fd::{BorrowedFd, OwnedFd},
-    path::Path,
-    process::Child,
-};
+use std::{io, os::fd::OwnedFd, path::Path};
 
 use rustix::process::{Signal, getpid, kill_process};
 use sandbox::signals;
@@ -86,17 +81,12 @@ pub enum By {
 
 /// Shows the job whose host listens at `socket` until that ends.
 ///
-/// `start_guard` starts the terminal's guard with [`guard::serve`]: a pipe as its standard input, and the
-/// terminal it is given as its standard output. Signals of the calling thread are held off from here on.
+/// The process forks for the terminal's guard, so that it should have one thread. Signals of the calling one are
+/// held off from here on.
 ///
 /// # Errors
 /// When there is no host, it refuses this client, or the terminal or the guard cannot be had.
-pub fn run(
-    socket: &Path,
-    terminal: &Terminal,
-    options: &Options,
-    start_guard: impl FnOnce(BorrowedFd<'_>) -> io::Result<Child>,
-) -> Result<Outcome, Failure> {
+pub fn run(socket: &Path, terminal: &Terminal, options: &Options) -> Result<Outcome, Failure> {
     let watched = [
         Signal::WINCH,
         Signal::HUP,
@@ -114,9 +104,8 @@ pub fn run(
     let mut options = options.clone();
     // The host makes the first picture while the guard starts.
     let mut session = Session::begin(Link::connect(socket)?, terminal, &signals, &options);
-    let child = start_guard(terminal.output())
+    let mut guard = Guard::start(terminal.output())
         .map_err(|why| failed("the terminal's guard cannot be started", &why))?;
-    let mut guard = Guard::new(child);
     let mut entered = terminal.enter(&mut guard, options.scrollback)?;
     loop {
         let end = session.show()?;

@@ -49,8 +49,7 @@ use crate::{
 /// What a terminal is until somebody has looked at it.
 const SIZE_UNSEEN: (u16, u16) = (120, 30);
 
-/// How much is read at once, from the program and from a client. On the stack, so that an idle host's heap
-/// holds no buffer.
+/// How much is read from a client at once. On the stack, so that an idle host's heap holds no buffer.
 const READ_BYTES: usize = 16 << 10;
 
 /// A job's host at work.

@@ -24,6 +24,14 @@ pub(crate) struct Attach {
     pub(crate) detach_keys: Option<String>,
 }
 
+impl Attach {
+    /// Returns what is meant by a job alone.
+    pub(crate) fn to(job: &str) -> Self {
+        let scrollback = ScrollbackArg::Append;
+        Self { job: job.to_owned(), read_only: false, steal: false, scrollback, detach_keys: None }
+    }
+}
+
 /// What `stead attach --help` shows at its end.
 const ATTACH_KEYS: &str = "Keys:
   Ctrl-] d         let go; the job goes on

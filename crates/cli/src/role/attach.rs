@@ -2,10 +2,7 @@
 //!
 //! What is said is said once the terminal is its owner's again. Not here: how a job is shown.
 
-use std::{
-    os::{fd::BorrowedFd, unix::process::CommandExt as _},
-    process::{Child, Command, ExitCode, Stdio},
-};
+use std::process::ExitCode;
 
 use pty::{
     attach::{self, By, Chord, Options, Outcome, Terminal},
@@ -20,8 +17,11 @@ use vocab::{
 use crate::{
     args::Attach,
     env, exit, print,
-    role::{guard, jobs, view},
+    role::{jobs, view},
 };
+
+/// The word of this command.
+pub(crate) const WORD: &str = "attach";
 
 /// Shows a job until the person lets go of it, or it ends.
 pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
         let why = format!("job {id} has ended: {}", how(&record));
         return Err(Failure::not_started("job_ended", why).into());
     }
-    let outcome = match attach::run(files.socket(), &terminal, &options, start_guard) {
+    let outcome = match attach::run(files.socket(), &terminal, &options) {
         Err(failure) if failure.code == "host_gone" => Outcome::HostGone,
         other => other?,
     };
@@ -79,23 +79,6 @@ fn detach_keys(chosen: Option<&str>, command: &[String]) -> Result<Vec<Chord>, F
     // Nobody suspends an agent; in a shell Ctrl-Z is needed for the shell's own jobs.
     let suspend = arbiter::agent::of(command).map(|_| Chord::SUSPEND);
     Ok([Chord::USUAL].into_iter().chain(suspend).collect())
-}
-
-/// Starts our own executable as the guard of a terminal.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "our own executable in another role, not a workspace's child"
-)]
-fn start_guard(terminal: BorrowedFd<'_>) -> std::io::Result<Child> {
-    // Through /proc it is this very build, also while the file is being replaced.
-    Command::new("/proc/self/exe")
-        .arg0("stead")
-        .arg(guard::WORD)
-        .env_clear()
-        .stdin(Stdio::piped())
-        .stdout(Stdio::from(terminal.try_clone_to_owned()?))
-        .stderr(Stdio::null())
-        .spawn()
 }
 
 /// Says how it ended, and returns the exit code for it.

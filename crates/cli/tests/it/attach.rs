@@ -135,7 +135,6 @@ fn what_cannot_be_attached_says_why() {
     check(&["attach", "../../etc"], 3, "job_not_found");
     check(&["attach", &id, "--detach-keys", "d"], 2, "has to be one with ctrl-");
     check(&["attach", &id, "--read-only", "--steal"], 2, "cannot be used with");
-    check(&["guard"], 2, "started by stead attach");
     let mut inside = home.command(&["attach", &id]);
     inside.env("STEAD_JOB_ID", &id);
     let mut terminal = Terminal::run(inside);

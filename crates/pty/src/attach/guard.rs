@@ -4,17 +4,21 @@
 //! like before it takes it, and that all is well once it has given it back. A pipe that ends in between
 //! means that the client was killed.
 //!
-//! Not here: how the guard is started, which whoever attaches does.
+//! It is the client's own fork and no program started anew: that would take longer than all the rest of
+//! attaching. Not here: how a process forks.
+
+mod fork;
 
 use std::{
-    io::Write as _,
-    os::fd::AsFd,
-    process::{Child, ChildStdin},
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
 use rustix::{
     io::Errno,
-    process::Signal,
+    pipe::{PipeFlags, pipe_with},
+    process::{Pid, Signal, WaitOptions, chdir, setsid, waitpid},
+    stdio::{dup2_stdin, dup2_stdout, stdin, stdout},
     termios::{
         ControlModes, InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector,
         SpecialCodeIndex, Termios, tcflush, tcgetattr, tcsetattr,
@@ -98,14 +102,26 @@ impl Modes {
 /// The client's hold on its guard. Dropping it ends the guard and waits for that.
 #[derive(Debug)]
 pub(super) struct Guard {
-    child: Child,
-    pipe: Option<ChildStdin>,
+    process: Pid,
+    pipe: Option<OwnedFd>,
 }
 
 impl Guard {
-    pub(super) fn new(mut child: Child) -> Self {
-        let pipe = child.stdin.take();
-        Self { child, pipe }
+    /// Starts the guard of a terminal.
+    pub(super) fn start(terminal: BorrowedFd<'_>) -> io::Result<Self> {
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+        let process = fork::fork(|| {
+            // It keeps nothing of its client's but these two, or the host would not see that one go.
+            dup2_stdin(&reader)?;
+            dup2_stdout(terminal)?;
+            fork::close_from(3)?;
+            // In a session of its own no key of the terminal reaches it, nor what is meant for the
+            // client's group. It was forked a moment ago and leads none, so this cannot fail.
+            setsid()?;
+            chdir("/").ok();
+            serve(stdin(), stdout())
+        })?;
+        Ok(Self { process, pipe: Some(writer) })
     }
 
     pub(super) fn arm(&mut self, modes: &Modes) -> Result<(), Failure> {
@@ -119,9 +135,11 @@ impl Guard {
         self.say(&[DISARM]).ok();
     }
 
-    fn say(&mut self, message: &[u8]) -> std::io::Result<()> {
-        let pipe = self.pipe.as_mut();
-        pipe.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::BrokenPipe))?.write_all(message)
+    fn say(&mut self, message: &[u8]) -> io::Result<()> {
+        let pipe = self.pipe.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        // Shorter than what a pipe takes as one piece.
+        rustix::io::write(pipe, message)?;
+        Ok(())
     }
 }
 
@@ -129,7 +147,7 @@ impl Drop for Guard {
     fn drop(&mut self) {
         self.pipe = None;
         // It ends with the pipe, and after its restoring at the latest.
-        self.child.wait().ok();
+        while matches!(waitpid(Some(self.process), WaitOptions::empty()), Err(Errno::INTR)) {}
     }
 }
 
@@ -137,7 +155,7 @@ impl Drop for Guard {
 ///
 /// # Errors
 /// When signals cannot be held off, or the terminal cannot be restored.
-pub fn serve(pipe: impl AsFd, terminal: impl AsFd) -> std::io::Result<()> {
+fn serve(pipe: impl AsFd, terminal: impl AsFd) -> io::Result<()> {
     // Whoever ends the client's group means the client, and the guard lives until it is gone.
     let ignored = [Signal::INT, Signal::QUIT, Signal::HUP, Signal::TERM];
     let _held_off = sandbox::signals::watch(&ignored)?;

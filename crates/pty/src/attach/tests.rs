@@ -1,17 +1,11 @@
 //! The client on a real terminal, whose other end the test holds, and with a host that does as the test says.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a guard that does nothing is a program of the system's"
-)]
-
 use std::{
     io::{Read as _, Write as _},
     os::{
         fd::AsFd,
         unix::net::{UnixListener, UnixStream},
     },
-    process::{Command, Stdio},
     thread::JoinHandle,
     time::Duration,
 };
@@ -94,11 +88,7 @@ impl Rig {
         let pair = Pair::open();
         let terminal = Terminal::open(&pair.slave, &pair.slave).unwrap();
         let options = options.clone();
-        let client = std::thread::spawn(move || {
-            run(&socket, &terminal, &options, |_| {
-                Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()
-            })
-        });
+        let client = std::thread::spawn(move || run(&socket, &terminal, &options));
         let host = listener.accept().unwrap().0;
         host.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut rig = Self {
@@ -194,9 +184,9 @@ fn a_client_that_is_refused_says_why() {
     assert!(!rig.pair.is_raw());
 
     let dir = tempfile::tempdir().unwrap();
-    let (pair, never) = (Pair::open(), |_: BorrowedFd<'_>| panic!("nothing to guard"));
+    let pair = Pair::open();
     let terminal = Terminal::open(&pair.slave, &pair.slave).unwrap();
-    let gone = run(&dir.path().join("none.sock"), &terminal, &options(), never).unwrap_err();
+    let gone = run(&dir.path().join("none.sock"), &terminal, &options()).unwrap_err();
     assert_eq!((gone.code.as_str(), pair.is_raw()), ("host_gone", false));
     let (file, _) = UnixStream::pair().unwrap();
     assert_eq!(Terminal::open(&pair.slave, &file).unwrap_err().code, "not_a_terminal");
