@@ -7,14 +7,13 @@
 
 mod chord;
 mod fence;
-mod guard;
 mod keys;
 mod link;
 mod sequence;
 mod session;
 mod terminal;
 
-use std::{io, os::fd::OwnedFd, path::Path};
+use std::{os::fd::OwnedFd, path::Path};
 
 use rustix::process::{Signal, getpid, kill_process};
 use sandbox::signals;
@@ -25,11 +24,11 @@ pub use self::{
     terminal::Terminal,
 };
 use self::{
-    guard::Guard,
     link::Link,
     session::{End, Session},
 };
 use crate::{
+    guard::Guard,
     hello::{Role, Scrollback},
     job::ExitRecord,
 };
@@ -79,14 +78,17 @@ pub enum By {
     Takeover,
 }
 
-/// Shows the job whose host listens at `socket` until that ends.
-///
-/// The process forks for the terminal's guard, so that it should have one thread. Signals of the calling one are
-/// held off from here on.
+/// Shows the job whose host listens at `socket` until that ends. `guard` is the terminal's. Signals of the
+/// calling thread are held off from here on.
 ///
 /// # Errors
-/// When there is no host, it refuses this client, or the terminal or the guard cannot be had.
-pub fn run(socket: &Path, terminal: &Terminal, options: &Options) -> Result<Outcome, Failure> {
+/// When there is no host, it refuses this client, or the terminal cannot be used.
+pub fn run(
+    socket: &Path,
+    terminal: &Terminal,
+    guard: &Guard,
+    options: &Options,
+) -> Result<Outcome, Failure> {
     let watched = [
         Signal::WINCH,
         Signal::HUP,
@@ -96,17 +98,12 @@ pub fn run(socket: &Path, terminal: &Terminal, options: &Options) -> Result<Outc
         Signal::TSTP,
         Signal::CONT,
     ];
-    let failed = |what: &str, why: &io::Error| {
-        Failure::not_started("attach_failed", format!("{what}: {why}"))
-    };
-    let signals =
-        signals::watch(&watched).map_err(|why| failed("signals cannot be watched", &why))?;
+    let signals = signals::watch(&watched).map_err(|why| {
+        Failure::not_started("attach_failed", format!("signals cannot be watched: {why}"))
+    })?;
     let mut options = options.clone();
-    // The host makes the first picture while the guard starts.
     let mut session = Session::begin(Link::connect(socket)?, terminal, &signals, &options);
-    let mut guard = Guard::start(terminal.output())
-        .map_err(|why| failed("the terminal's guard cannot be started", &why))?;
-    let mut entered = terminal.enter(&mut guard, options.scrollback)?;
+    let mut entered = terminal.enter(guard, options.scrollback)?;
     loop {
         let end = session.show()?;
         // Whoever comes back has seen the rest.
@@ -126,7 +123,7 @@ pub fn run(socket: &Path, terminal: &Terminal, options: &Options) -> Result<Outc
                 if let Some(outcome) = stop(&signals) {
                     return Ok(outcome);
                 }
-                entered = terminal.enter(&mut guard, options.scrollback)?;
+                entered = terminal.enter(guard, options.scrollback)?;
             }
         }
         session = Session::begin(Link::connect(socket)?, terminal, &signals, &options);
@@ -149,4 +146,4 @@ fn stop(signals: &OwnedFd) -> Option<Outcome> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

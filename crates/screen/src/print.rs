@@ -25,7 +25,9 @@ impl Terminal {
             let kind = Kind::of(*first);
             let n_bytes = match kind {
                 Kind::Plain => n_plain(rest),
-                _ => rest.iter().position(|byte| Kind::of(*byte) != kind).unwrap_or(rest.len()),
+                Kind::Control | Kind::Other => {
+                    rest.iter().position(|byte| Kind::of(*byte) != kind).unwrap_or(rest.len())
+                }
             };
             let (run, later) = rest.split_at(n_bytes);
             rest = later;

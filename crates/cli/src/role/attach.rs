@@ -2,13 +2,14 @@
 //!
 //! What is said is said once the terminal is its owner's again. Not here: how a job is shown.
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use pty::{
     attach::{self, By, Chord, Options, Outcome, Terminal},
     hello::Role,
     job::{ExitRecord, JobFiles},
 };
+use rustix::process::{Signal, set_parent_process_death_signal};
 use vocab::{
     ids::JobId,
     outcome::{Effect, Failure},
@@ -25,12 +26,22 @@ pub(crate) const WORD: &str = "attach";
 
 /// Shows a job until the person lets go of it, or it ends.
 pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
+    if let Some(parent) = args.parent {
+        // A view that is killed takes what it shows along, or two programs would be left on one terminal. Killed
+        // as well, since the shell has the terminal by then, and our guard gives it back without a question.
+        set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from)?;
+        if std::os::unix::process::parent_id() != parent {
+            return Ok(ExitCode::from(exit::INTERRUPTED));
+        }
+    }
     let terminal = Terminal::open(rustix::stdio::stdin(), rustix::stdio::stdout())?;
+    // It holds for as long as this client lives what is known now, and no secret of the job's.
+    let guard = terminal.guard()?;
     let files = match jobs::files_of(&args.job) {
         Ok(files) => files,
         Err(error) => match error.downcast::<Failure>() {
             Ok(no_job) if no_job.code == "job_not_found" => {
-                return view::session(&args.job, no_job);
+                return view::session(&args.job, no_job, &guard);
             }
             Ok(failure) => return Err(failure.into()),
             Err(error) => return Err(error),
@@ -59,7 +70,7 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
         let why = format!("job {id} has ended: {}", how(&record));
         return Err(Failure::not_started("job_ended", why).into());
     }
-    let outcome = match attach::run(files.socket(), &terminal, &options) {
+    let outcome = match attach::run(files.socket(), &terminal, &guard, &options) {
         Err(failure) if failure.code == "host_gone" => Outcome::HostGone,
         other => other?,
     };

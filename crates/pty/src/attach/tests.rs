@@ -28,13 +28,13 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal with both ends.
-pub(super) struct Pair {
-    pub(super) master: std::fs::File,
-    pub(super) slave: OwnedFd,
+pub(crate) struct Pair {
+    pub(crate) master: std::fs::File,
+    pub(crate) slave: OwnedFd,
 }
 
 impl Pair {
-    pub(super) fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let master =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -47,7 +47,7 @@ impl Pair {
         Self { master: master.into(), slave }
     }
 
-    pub(super) fn is_raw(&self) -> bool {
+    pub(crate) fn is_raw(&self) -> bool {
         !tcgetattr(&self.slave).unwrap().local_modes.contains(LocalModes::ICANON)
     }
 
@@ -65,7 +65,7 @@ impl Pair {
     }
 }
 
-pub(super) fn is_readable(fd: impl AsFd) -> bool {
+pub(crate) fn is_readable(fd: impl AsFd) -> bool {
     let patience = Timespec::try_from(PATIENCE).unwrap();
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&patience)).unwrap() != 0
 }
@@ -88,7 +88,8 @@ impl Rig {
         let pair = Pair::open();
         let terminal = Terminal::open(&pair.slave, &pair.slave).unwrap();
         let options = options.clone();
-        let client = std::thread::spawn(move || run(&socket, &terminal, &options));
+        let guard = terminal.guard().unwrap();
+        let client = std::thread::spawn(move || run(&socket, &terminal, &guard, &options));
         let host = listener.accept().unwrap().0;
         host.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut rig = Self {
@@ -186,7 +187,8 @@ fn a_client_that_is_refused_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let pair = Pair::open();
     let terminal = Terminal::open(&pair.slave, &pair.slave).unwrap();
-    let gone = run(&dir.path().join("none.sock"), &terminal, &options()).unwrap_err();
+    let guard = terminal.guard().unwrap();
+    let gone = run(&dir.path().join("none.sock"), &terminal, &guard, &options()).unwrap_err();
     assert_eq!((gone.code.as_str(), pair.is_raw()), ("host_gone", false));
     let (file, _) = UnixStream::pair().unwrap();
     assert_eq!(Terminal::open(&pair.slave, &file).unwrap_err().code, "not_a_terminal");
