@@ -6,6 +6,7 @@
 //! the end.
 
 mod chord;
+mod crop;
 mod fence;
 mod keys;
 mod link;

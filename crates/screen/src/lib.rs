@@ -32,6 +32,7 @@ mod status;
 mod tail;
 mod terminal;
 mod text;
+mod window;
 
 pub use answers::{Audience, Persona};
 pub use events::{Event, Progress, PromptMark, Query};
@@ -40,6 +41,7 @@ pub use resets::{FOCUS_IN, FOCUS_OUT, KEEP_TITLE, Levels, resets, retitle};
 pub use size::Size;
 pub use snapshot::Depth;
 pub use status::{ProgramState, ProgramStatus};
+pub use window::Window;
 
 #[cfg(test)]
 mod tests;

@@ -27,6 +27,7 @@ mod run;
 #[cfg(test)]
 mod screens;
 #[cfg(test)]
+mod sizes;
 mod survives;
 #[cfg(test)]
 mod terminal;
