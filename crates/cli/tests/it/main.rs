@@ -28,6 +28,7 @@ mod run;
 mod screens;
 #[cfg(test)]
 mod sizes;
+#[cfg(test)]
 mod survives;
 #[cfg(test)]
 mod terminal;

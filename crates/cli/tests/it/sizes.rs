@@ -79,6 +79,9 @@ fn two_terminals_of_different_sizes_show_the_same_program() {
     shows(&small, &expected);
     expected.resize(24, String::new());
     shows(&large, &expected);
+    // A program that hears of a new size may forget a key that came with it.
+    large.tmux.keys(&["g"]);
+    large.tmux.wait_for("022 abc");
     large.tmux.keys(&["q"]);
     for shell in [&large, &small] {
         shell.tmux.wait_for("session ended");
