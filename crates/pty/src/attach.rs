@@ -9,6 +9,7 @@ mod chord;
 mod crop;
 mod fence;
 mod keys;
+mod known;
 mod link;
 mod sequence;
 mod session;
@@ -22,6 +23,7 @@ use vocab::outcome::Failure;
 
 pub use self::{
     chord::{BadChord, Chord},
+    known::Known,
     terminal::Terminal,
 };
 use self::{
@@ -45,6 +47,8 @@ pub struct Options {
     pub scrollback: Scrollback,
     /// The keys that let go. Without any, only others can end it.
     pub detach: Vec<Chord>,
+    /// What is known of the terminal.
+    pub terminal: Known,
 }
 
 /// How it ended. The terminal was given back before.

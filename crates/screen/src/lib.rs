@@ -34,7 +34,7 @@ mod terminal;
 mod text;
 mod window;
 
-pub use answers::{Audience, Persona};
+pub use answers::{Audience, Persona, usual_color};
 pub use events::{Event, Progress, PromptMark, Query};
 pub use mirror::Mirror;
 pub use resets::{FOCUS_IN, FOCUS_OUT, KEEP_TITLE, Levels, resets, retitle};

@@ -65,6 +65,7 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
         steal: args.steal,
         scrollback: args.scrollback.into(),
         detach: detach_keys(args.detach_keys.as_deref(), &record.command)?,
+        terminal: env::terminal(),
     };
     if let Some(record) = files.read_exit().map_err(Failure::from)? {
         let why = format!("job {id} has ended: {}", how(&record));

@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
             features: hello::FEATURES.iter().map(|feature| (*feature).to_owned()).collect(),
             steal: options.steal,
             scrollback: options.scrollback,
-            terminal: None,
+            terminal: Some(options.terminal.told(terminal.cell())),
         };
         link.say(Kind::Hello, &hello::to_json(&hello));
         let keys = Keys::new(options.detach.clone());

@@ -95,6 +95,14 @@ impl Terminal {
         size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()))
     }
 
+    /// Returns a cell's width and height in pixels, where the terminal tells.
+    pub(super) fn cell(&self) -> Option<(u16, u16)> {
+        let size = tcgetwinsize(&self.output).ok()?;
+        let width = size.ws_xpixel.checked_div(size.ws_col)?;
+        let height = size.ws_ypixel.checked_div(size.ws_row)?;
+        (0 < width && 0 < height).then_some((width, height))
+    }
+
     pub(super) fn read(&self, buffer: &mut [u8]) -> Read {
         match rustix::io::read(&self.input, buffer) {
             Ok(0) => Read::End,

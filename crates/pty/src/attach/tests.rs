@@ -141,6 +141,7 @@ fn options() -> Options {
         steal: false,
         scrollback: Scrollback::Append,
         detach: vec![Chord::USUAL],
+        terminal: Known::read(Some("quick"), None, None),
     }
 }
 
@@ -152,6 +153,7 @@ fn a_client_says_what_it_wants_and_ends_as_it_is_told() {
         let mut rig = Rig::new(&Options { steal: true, ..options() });
         assert_eq!((rig.hello.cols, rig.hello.rows), (Some(80), Some(24)));
         assert_eq!((rig.hello.role, rig.hello.steal), (Role::Attach, true));
+        assert_eq!(rig.hello.terminal.as_ref().unwrap().name, "quick");
         rig.say(Kind::Data, b"shown");
         let seen = rig.pair.wait_for("shown");
         assert!(seen.starts_with("\x1b[22;2t\n") && rig.pair.is_raw(), "{seen:?}");
