@@ -87,7 +87,7 @@ pub(crate) fn files_of(text: &str) -> anyhow::Result<JobFiles> {
     if let Ok(id) = text.parse::<JobId>()
         && files(&id).exists()
     {
-        return Ok(files(&id));
+        return Ok(files(&id).located());
     }
     super::block_on(async {
         let client = client::connect(&paths).await?;
@@ -96,7 +96,7 @@ pub(crate) fn files_of(text: &str) -> anyhow::Result<JobFiles> {
             .id
             .parse()
             .map_err(|bad: BadJobId| Failure::not_started("answer_malformed", bad.to_string()))?;
-        Ok(files(&id))
+        Ok(files(&id).located())
     })
 }
 

@@ -143,6 +143,24 @@ fn what_cannot_be_attached_says_why() {
 }
 
 #[test]
+fn a_job_is_found_from_where_sockets_lie_elsewhere() {
+    let home = Home::new();
+    let host = ready(&home, "echo on; cat");
+    let mut command = home.command(&["attach", &host.id()]);
+    command.env("STEAD_RUNTIME_DIR", home.path("elsewhere"));
+    let mut terminal = Terminal::run(command);
+    terminal.wait_for("on");
+    terminal.type_in(LET_GO);
+    terminal.wait_for("detached");
+    assert_eq!(terminal.end(), 0, "{}", terminal.seen);
+    let mut command = home.command(&["logs", &host.id(), "--json"]);
+    let told = command.env("STEAD_RUNTIME_DIR", home.path("elsewhere")).output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!(told["live"], true);
+    assert!(!home.path("elsewhere").exists());
+}
+
+#[test]
 fn a_second_terminal_takes_over_or_sends_away() {
     let home = Home::new();
     let host = ready(&home, "echo on; while read x; do echo \"<$x>\"; done");

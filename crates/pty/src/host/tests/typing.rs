@@ -47,6 +47,35 @@ fn a_program_that_wants_to_know_is_told_about_the_focus() {
 }
 
 #[test]
+fn what_was_typed_last_arrives_although_its_client_has_left() {
+    const N_TYPED: usize = 200;
+    // The program writes for every line, so that those who leave have much to read that they do not.
+    let script = "stty -echo; n=0; echo on; while read -r x; do \
+                  case $x in end) echo \"got:$n.\";; *) n=$((n + 1)); echo \"<$x>\";; esac; done";
+    let job = Job::sh(script);
+    let mut watcher = job.client(json!({"role": "view"}));
+    watcher.wait_for("on");
+    let hello = frame::encode(Kind::Hello, br#"{"role":"attach","cols":100,"rows":20}"#);
+    for at in 0..N_TYPED {
+        let mut stream = UnixStream::connect(job.files.socket()).unwrap();
+        let typed = frame::encode(Kind::Data, format!("{at}\r").as_bytes());
+        if at % 2 == 0 {
+            stream.write_all(&[&hello[..], &typed].concat()).unwrap();
+        } else {
+            // The host has answered by then, and nobody reads that.
+            stream.write_all(&hello).unwrap();
+            while rustix::io::ioctl_fionread(&stream).unwrap() == 0 {
+                std::thread::yield_now();
+            }
+            stream.write_all(&typed).unwrap();
+        }
+    }
+    let mut last = job.attach();
+    last.type_in("end\r");
+    watcher.wait_for("got:200.");
+}
+
+#[test]
 fn a_burst_of_sizes_is_told_once_and_after_the_picture() {
     let script =
         "trap 'printf \"<%s>\" \"$(stty size)\"' WINCH; echo on; while :; do sleep 0.01; done";
