@@ -73,6 +73,27 @@ fn a_job_is_asked_to_end_and_then_killed_with_all_it_has_started() {
 }
 
 #[test]
+fn a_shell_that_ignores_the_polite_signal_ends_by_a_hangup() {
+    let mut job = job("eeeeeeee", "exec bash --norc --noprofile -i");
+    // What it is told before it reads commands may come before it ignores anything.
+    job.read_until("bash");
+    std::io::Write::write_all(&mut job.master, b"echo re''ady\r").unwrap();
+    job.read_until("ready\r\n");
+    job.scope.ask_to_end();
+    assert!(matches!(job.child.wait(), ExitStatus::Signaled { name: "SIGHUP", .. }));
+
+    // What asks for the polite signal gets no other.
+    let mut job = self::job(
+        "ffffffff",
+        "trap 'echo hung up' HUP; trap 'exit 4' TERM; echo on; \
+                                         while :; do sleep 0.1; done",
+    );
+    job.read_until("on\r\n");
+    job.scope.ask_to_end();
+    assert_eq!(job.child.wait(), ExitStatus::Exited(4));
+}
+
+#[test]
 fn what_a_job_left_behind_lives_on_when_it_is_released_and_is_found_again() {
     // It tells from its own session: before it has one, the terminal's hangup would end it.
     let script = "setsid bash -c 'echo started; exec sleep 600' & read -r _; exit 0";
