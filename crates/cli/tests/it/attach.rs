@@ -1,7 +1,7 @@
 //! A job in a person's terminal: seen, typed into, let go of, and the terminal as it was afterwards, whoever
 //! is killed.
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use stdx::proc_id::ProcId;
 
 use crate::{
@@ -241,7 +241,9 @@ fn a_client_that_is_killed_leaves_its_guard_to_give_the_terminal_back() {
         kill(guard.pid, signal);
     }
     assert!(guard.is_alive());
-    terminal.signal(Signal::KILL);
+    // With everyone in its group, as a terminal's own program may kill what ran on it.
+    let group = Pid::from_raw(i32::try_from(terminal.pid()).unwrap()).unwrap();
+    kill_process_group(group, Signal::KILL).unwrap();
     terminal.wait_for("\u{1b}[?1003l");
     terminal.wait_for("\u{1b}[23;2t");
     gone(&guard);

@@ -1,5 +1,7 @@
 //! What reaches the program: answers, the focus, sizes.
 
+use rustix::fs::{Mode, OFlags};
+
 use super::*;
 
 /// Shows every byte that comes, so that a test sees what the program was told.
@@ -73,6 +75,27 @@ fn what_was_typed_last_arrives_although_its_client_has_left() {
     let mut last = job.attach();
     last.type_in("end\r");
     watcher.wait_for("got:200.");
+}
+
+#[test]
+fn what_was_typed_beyond_the_hosts_room_arrives_although_its_client_has_left() {
+    const N_TYPED: usize = HOST_INPUT_BYTES_MAX + 100_000;
+    let script = format!(
+        "stty raw -echo; mkfifo $STEAD_JOB_DIR/gate; printf on; read -r _ < $STEAD_JOB_DIR/gate; \
+         head -c {N_TYPED} | wc -c; printf end"
+    );
+    let job = Job::sh(&script);
+    let mut watcher = job.client(json!({"role": "view"}));
+    watcher.wait_for("on");
+    let mut typist = job.attach();
+    typist.raw(&frame::encode(Kind::Data, &[b'x'; 4_096]).repeat(N_TYPED / 4_096));
+    typist.raw(&frame::encode(Kind::Data, &[b'x'; N_TYPED % 4_096]));
+    drop(typist);
+    let gate = job.files.dir().join("gate");
+    let gate = rustix::fs::open(gate, OFlags::WRONLY, Mode::empty()).unwrap();
+    rustix::io::write(&gate, b"open\n").unwrap();
+    watcher.wait_for(&N_TYPED.to_string());
+    watcher.wait_for("end");
 }
 
 #[test]
