@@ -60,7 +60,7 @@ fn a_job_leads_a_session_that_its_terminal_controls() {
 
 #[test]
 fn a_job_is_asked_to_end_and_then_killed_with_all_it_has_started() {
-    let script = "setsid bash -c 'trap \"\" TERM; echo deaf; while :; do sleep 60; done' & \
+    let script = "setsid bash -c 'trap \"\" TERM HUP; echo deaf; while :; do sleep 60; done' & \
                   trap 'echo asked; exit 3' TERM; wait; wait";
     let mut job = job("bbbbbbbb", script);
     job.read_until("deaf\r\n");
