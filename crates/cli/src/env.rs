@@ -214,6 +214,12 @@ pub(crate) fn is_agents() -> bool {
     get(RUN_MARKER).is_some() || own_job().is_some_and(|job| of_agent(&job))
 }
 
+/// Returns what is said here of the terminal.
+pub(crate) fn terminal() -> pty::attach::Known {
+    let [program, version, colors] = ["TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLORFGBG"].map(get);
+    pty::attach::Known::read(program.as_deref(), version.as_deref(), colors.as_deref())
+}
+
 /// Returns the keys that a person wants to let go of jobs with.
 pub(crate) fn detach_keys() -> Option<String> {
     get("STEAD_DETACH_KEYS")

@@ -19,6 +19,7 @@ mod role;
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser as _;
+use vocab::ids::JobId;
 
 fn main() -> ExitCode {
     // The fast path: scripts ask for the version often, and nothing else need start for that.
@@ -29,7 +30,13 @@ fn main() -> ExitCode {
         }
         // There are as many hosts as jobs, and each stays as small as it starts.
         Some((first, rest)) if first == role::host::WORD => return role::host::run(rest),
-        Some((first, [])) if first == role::guard::WORD => return role::guard::run(),
+        // People wait for it, and all other commands' flags take longer to set up than the rest of it.
+        Some((first, [job])) if first == role::attach::WORD => {
+            if let Some(id) = job.to_str().filter(|job| job.parse::<JobId>().is_ok()) {
+                let shown = role::attach::run(&args::Attach::to(id));
+                return shown.unwrap_or_else(|error| exit::report(&error));
+            }
+        }
         // An agent waits for its hooks, and takes a refusal of their words for one of its own act.
         Some((first, [second, rest @ ..])) if [first, second] == role::report::HOOK_WORDS => {
             return role::report::from_hook(rest);

@@ -1,11 +1,10 @@
 //! What the program is this time, chosen before anything else starts.
 
-mod attach;
+pub(crate) mod attach;
 mod completions;
 pub(crate) mod daemon;
 pub(crate) mod debug;
 mod demo;
-pub(crate) mod guard;
 mod hooks;
 pub(crate) mod host;
 mod jobs;

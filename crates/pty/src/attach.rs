@@ -2,24 +2,20 @@
 //! and gives the terminal back as it was, however it ends.
 //!
 //! It waits for terminal, host and signals in one place and for none of them alone. A guard beside it gives
-//! the terminal back when the client is killed. Not here: which job a person means, what is said after the
-//! end, and how the guard is started.
+//! the terminal back when the client is killed. Not here: which job a person means, and what is said after
+//! the end.
 
 mod chord;
+mod crop;
 mod fence;
-pub mod guard;
 mod keys;
+mod known;
 mod link;
 mod sequence;
 mod session;
 mod terminal;
 
-use std::{
-    io,
-    os::fd::{BorrowedFd, OwnedFd},
-    path::Path,
-    process::Child,
-};
+use std::{os::fd::OwnedFd, path::Path};
 
 use rustix::process::{Signal, getpid, kill_process};
 use sandbox::signals;
@@ -27,14 +23,15 @@ use vocab::outcome::Failure;
 
 pub use self::{
     chord::{BadChord, Chord},
+    known::Known,
     terminal::Terminal,
 };
 use self::{
-    guard::Guard,
     link::Link,
     session::{End, Session},
 };
 use crate::{
+    guard::Guard,
     hello::{Role, Scrollback},
     job::ExitRecord,
 };
@@ -50,6 +47,8 @@ pub struct Options {
     pub scrollback: Scrollback,
     /// The keys that let go. Without any, only others can end it.
     pub detach: Vec<Chord>,
+    /// What is known of the terminal.
+    pub terminal: Known,
 }
 
 /// How it ended. The terminal was given back before.
@@ -84,18 +83,16 @@ pub enum By {
     Takeover,
 }
 
-/// Shows the job whose host listens at `socket` until that ends.
-///
-/// `start_guard` starts the terminal's guard with [`guard::serve`]: a pipe as its standard input, and the
-/// terminal it is given as its standard output. Signals of the calling thread are held off from here on.
+/// Shows the job whose host listens at `socket` until that ends. `guard` is the terminal's. Signals of the
+/// calling thread are held off from here on.
 ///
 /// # Errors
-/// When there is no host, it refuses this client, or the terminal or the guard cannot be had.
+/// When there is no host, it refuses this client, or the terminal cannot be used.
 pub fn run(
     socket: &Path,
     terminal: &Terminal,
+    guard: &Guard,
     options: &Options,
-    start_guard: impl FnOnce(BorrowedFd<'_>) -> io::Result<Child>,
 ) -> Result<Outcome, Failure> {
     let watched = [
         Signal::WINCH,
@@ -106,18 +103,12 @@ pub fn run(
         Signal::TSTP,
         Signal::CONT,
     ];
-    let failed = |what: &str, why: &io::Error| {
-        Failure::not_started("attach_failed", format!("{what}: {why}"))
-    };
-    let signals =
-        signals::watch(&watched).map_err(|why| failed("signals cannot be watched", &why))?;
+    let signals = signals::watch(&watched).map_err(|why| {
+        Failure::not_started("attach_failed", format!("signals cannot be watched: {why}"))
+    })?;
     let mut options = options.clone();
-    // The host makes the first picture while the guard starts.
     let mut session = Session::begin(Link::connect(socket)?, terminal, &signals, &options);
-    let child = start_guard(terminal.output())
-        .map_err(|why| failed("the terminal's guard cannot be started", &why))?;
-    let mut guard = Guard::new(child);
-    let mut entered = terminal.enter(&mut guard, options.scrollback)?;
+    let mut entered = terminal.enter(guard, options.scrollback)?;
     loop {
         let end = session.show()?;
         // Whoever comes back has seen the rest.
@@ -137,7 +128,7 @@ pub fn run(
                 if let Some(outcome) = stop(&signals) {
                     return Ok(outcome);
                 }
-                entered = terminal.enter(&mut guard, options.scrollback)?;
+                entered = terminal.enter(guard, options.scrollback)?;
             }
         }
         session = Session::begin(Link::connect(socket)?, terminal, &signals, &options);
@@ -160,4 +151,4 @@ fn stop(signals: &OwnedFd) -> Option<Outcome> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -13,15 +13,16 @@ use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
     process::Signal,
-    termios::isatty,
+    termios::{isatty, tcgetattr},
 };
 use sandbox::signals;
-use screen::{Mirror, Size};
+use screen::{Levels, Mirror, Size};
 use vocab::outcome::{Effect, Failure};
 
 use crate::{
     ask::{AskError, Line},
     frame::{Frame, Kind},
+    guard::Guard,
     hello::{self, Control, Reply, Resync, Role, State},
     job::ExitRecord,
     text,
@@ -99,6 +100,8 @@ pub fn run(
     // Its answer stands where the text ends and the output goes on.
     line.say(Kind::Control, &Control::Snapshot { whole: true })?;
     let is_seen = isatty(out);
+    // Nothing is done to its modes; what the program writes is.
+    let guard = if is_seen { Some(Guard::start(out, out)?) } else { None };
     let mirror = is_seen.then(|| Mirror::new(Size::clamped(80, 24)));
     let mut tail = Tail {
         out,
@@ -111,12 +114,17 @@ pub fn run(
         is_inside_line: false,
         exit: None,
     };
-    if is_seen {
+    if let Some(guard) = &guard {
+        let modes = tcgetattr(out)?;
+        guard.arm(&modes, &modes, &screen::resets(Levels::UNKNOWN))?;
         tail.write(screen::KEEP_TITLE)?;
     }
     let ended = tail.serve(&mut line, &signals);
     if let Some(mirror) = &tail.mirror {
         tail.write(&screen::resets(mirror.levels()))?;
+    }
+    if let Some(guard) = &guard {
+        guard.disarm();
     }
     ended
 }

@@ -49,8 +49,7 @@ use crate::{
 /// What a terminal is until somebody has looked at it.
 const SIZE_UNSEEN: (u16, u16) = (120, 30);
 
-/// How much is read at once, from the program and from a client. On the stack, so that an idle host's heap
-/// holds no buffer.
+/// How much is read from a client at once. On the stack, so that an idle host's heap holds no buffer.
 const READ_BYTES: usize = 16 << 10;
 
 /// A job's host at work.
@@ -110,6 +109,8 @@ pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure
     let writer = birth::hold_session(&record, clock.now())?;
     let signals = watch().map_err(|error| unusable(&error))?;
     let door = Door::open(files.socket(), lock).map_err(|error| unusable(&error))?;
+    // On a full disk it is looked for in the usual place.
+    files.note_socket().ok();
     let size = Size::clamped(SIZE_UNSEEN.0, SIZE_UNSEEN.1);
     let born = Pty::open(size).map_err(|error| unusable(&error)).and_then(|pty| {
         let (child, scope) = birth::start(files, &record, &pty)?;
@@ -204,6 +205,10 @@ impl Host {
             let mut flags = PollFlags::empty();
             flags.set(PollFlags::IN, client.is_open() && !is_held_back);
             flags.set(PollFlags::OUT, !client.queue.is_empty());
+            if flags.is_empty() {
+                // One that has left while it is not listened to would wake us for ever.
+                continue;
+            }
             sources.push(Source::Client(client.id));
             fds.push(PollFd::new(&client.stream, flags));
         }
@@ -285,9 +290,10 @@ impl Host {
             let bytes = client.read(&mut buffer).unwrap_or_default();
             client.decoder.push(bytes);
             self.read_frames(id);
-        } else if flags.intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) {
+        } else if flags.contains(PollFlags::NVAL) || !client.is_open() {
             client.flow = Flow::Gone;
         }
+        // One that has left and is not listened to at the moment is found deaf when it is written to.
     }
 }
 

@@ -5,10 +5,13 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     io,
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Path, PathBuf},
 };
 
+use rustix::fs::FileType;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use stdx::state_file;
 use vocab::{
@@ -206,6 +209,38 @@ impl JobFiles {
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket
+    }
+
+    /// Returns the same with the socket where the job's host has said that it listens. The directory of sockets
+    /// may be another one for whoever looks: after `su`, from cron, or inside another job. Where there is no
+    /// socket of ours, the usual place is left.
+    #[must_use]
+    pub fn located(mut self) -> Self {
+        let bytes_max = u64::try_from(SOCKET_PATH_BYTES_MAX).unwrap_or(u64::MAX);
+        let noted = state_file::read(&self.socket_note(), bytes_max).ok().flatten();
+        let noted = noted.map(|bytes| PathBuf::from(OsString::from_vec(bytes)));
+        let is_ours = |path: &Path| {
+            rustix::fs::lstat(path).is_ok_and(|found| {
+                FileType::from_raw_mode(found.st_mode) == FileType::Socket
+                    && found.st_uid == rustix::process::geteuid().as_raw()
+            })
+        };
+        if let Some(noted) = noted.filter(|noted| noted.is_absolute() && is_ours(noted)) {
+            self.socket = noted;
+        }
+        self
+    }
+
+    /// Notes where the job's host listens, for [`Self::located`].
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn note_socket(&self) -> io::Result<()> {
+        state_file::replace(&self.socket_note(), self.socket.as_os_str().as_bytes())
+    }
+
+    fn socket_note(&self) -> PathBuf {
+        self.dir.join("socket")
     }
 
     /// Returns the file of the screen's text.

@@ -1,7 +1,7 @@
 //! A recording on a terminal, at the pace at which it happened.
 //!
 //! Space pauses; `q` and Ctrl-C end it. However it ends, the terminal is given back as it was. Not here:
-//! the terminal's size, which is the person's, and a guard for the case that this process is killed.
+//! the terminal's size, which is the person's.
 
 use std::{io, os::fd::BorrowedFd, os::fd::OwnedFd, time::Duration};
 
@@ -16,7 +16,10 @@ use screen::Levels;
 use stdx::clock::Clock;
 use vocab::outcome::{Effect, Failure};
 
-use crate::record::{Event, Player, Reader, RecordingError, What};
+use crate::{
+    guard::Guard,
+    record::{Event, Player, Reader, RecordingError, What},
+};
 
 /// How it is played.
 #[derive(Debug, Clone, Copy)]
@@ -90,10 +93,14 @@ pub fn run(
 ) -> Result<Ended, ReplayError> {
     let signals = signals::watch(&[Signal::INT, Signal::TERM, Signal::HUP])?;
     let is_seen = isatty(out);
-    let raw = if is_seen && isatty(keys) { Some(Raw::enter(keys)?) } else { None };
+    let keys = Some(keys).filter(|keys| is_seen && isatty(keys));
+    let guard = match is_seen {
+        true => Some(Guard::start(keys.unwrap_or(out), out)?),
+        false => None,
+    };
+    let raw = Raw::enter(keys, out, guard.as_ref())?;
     let clock = Clock::system();
     let due = clock.monotonic();
-    let keys = raw.is_some().then_some(keys);
     let mut show = Show { keys, out, signals, clock, due, player: Player::default() };
     let mut ended = if is_seen { show.write(screen::KEEP_TITLE)? } else { None };
     if ended.is_none() {
@@ -104,6 +111,7 @@ pub fn run(
         show.write(&screen::resets(levels))?;
         show.write(b"\r\n")?;
     }
+    drop(raw);
     Ok(ended.unwrap_or(Ended::Whole))
 }
 
@@ -268,23 +276,42 @@ impl Key {
     }
 }
 
-/// A terminal whose keys come one by one and are not shown. Dropping it takes that back.
-struct Raw<'a>(BorrowedFd<'a>, Termios);
+/// A terminal whose keys come one by one and are not shown, and which has a guard. Dropping it takes that back.
+struct Raw<'a> {
+    keys: Option<(BorrowedFd<'a>, Termios)>,
+    guard: Option<&'a Guard>,
+}
 
 impl<'a> Raw<'a> {
-    fn enter(terminal: BorrowedFd<'a>) -> io::Result<Self> {
-        let before = tcgetattr(terminal)?;
+    fn enter(
+        keys: Option<BorrowedFd<'a>>,
+        out: BorrowedFd<'a>,
+        guard: Option<&'a Guard>,
+    ) -> io::Result<Self> {
+        let Some(guard) = guard else { return Ok(Self { keys: None, guard: None }) };
+        let before = tcgetattr(keys.unwrap_or(out))?;
         let mut raw = before.clone();
-        raw.make_raw();
-        tcsetattr(terminal, OptionalActions::Drain, &raw)?;
-        Ok(Self(terminal, before))
+        if keys.is_some() {
+            raw.make_raw();
+        }
+        guard.arm(&before, &raw, &screen::resets(Levels::UNKNOWN))?;
+        let entered = Self { keys: keys.map(|keys| (keys, before)), guard: Some(guard) };
+        if let Some(keys) = keys {
+            tcsetattr(keys, OptionalActions::Drain, &raw)?;
+        }
+        Ok(entered)
     }
 }
 
 impl Drop for Raw<'_> {
     fn drop(&mut self) {
-        // What the terminal answered meanwhile is not for whoever reads next.
-        tcsetattr(self.0, OptionalActions::Flush, &self.1).ok();
+        if let Some((keys, before)) = &self.keys {
+            // What the terminal answered meanwhile is not for whoever reads next.
+            tcsetattr(keys, OptionalActions::Flush, before).ok();
+        }
+        if let Some(guard) = self.guard {
+            guard.disarm();
+        }
     }
 }
 

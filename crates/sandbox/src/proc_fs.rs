@@ -7,7 +7,11 @@
 
 use std::{fs, io::Read, path::Path};
 
-use rustix::{fs::fstat, io::Errno, process::getpid};
+use rustix::{
+    fs::fstat,
+    io::Errno,
+    process::{Signal, getpid},
+};
 use stdx::proc_id::Stat;
 use vocab::{
     ids::{JOB_MARKER, RUN_MARKER},
@@ -68,6 +72,14 @@ pub(crate) fn adopted_children() -> Option<Vec<u32>> {
     let me = getpid().as_raw_nonzero();
     let list = fs::read_to_string(format!("/proc/self/task/{me}/children")).ok()?;
     Some(list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect())
+}
+
+/// Tells whether a process ignores a signal; false where the kernel does not tell.
+pub(crate) fn ignores(pid: u32, signal: Signal) -> bool {
+    let status = text(Path::new(&format!("/proc/{pid}/status"))).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (signal.as_raw() - 1)) != 0
 }
 
 /// What a process's environment says about where it belongs.

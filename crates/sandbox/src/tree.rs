@@ -155,9 +155,7 @@ impl Pump for Idle {
 pub(crate) fn ask(living: &[Process]) {
     let mut doomed = Doomed::default();
     doomed.add(living);
-    doomed.signal(Signal::TERM);
-    // A stopped process would keep the signal for later.
-    doomed.signal(Signal::CONT);
+    doomed.ask();
 }
 
 /// Processes being ended, by handle.
@@ -184,9 +182,7 @@ pub(crate) fn end(
 ) -> Vec<Killed> {
     let mut doomed = Doomed::default();
     if !grace.is_zero() && doomed.add(&find()) {
-        doomed.signal(Signal::TERM);
-        // A stopped process would keep the signal for later.
-        doomed.signal(Signal::CONT);
+        doomed.ask();
         doomed.wait(grace, clock, pump);
     }
     for _ in 0..limits::CHILD_KILL_ROUNDS_MAX {
@@ -222,8 +218,27 @@ impl Doomed {
         self.0.get(&(process.pid, process.started)).is_some_and(|target| !target.settled)
     }
 
+    /// Asks politely.
+    fn ask(&mut self) {
+        // Looked at before anybody is told, since whoever ends takes others along. Interactive shells ignore the
+        // polite signal, and end when their terminal hangs up.
+        let ends_by_hangup = |key: &(u32, u64)| {
+            proc_fs::ignores(key.0, Signal::TERM) && !proc_fs::ignores(key.0, Signal::HUP)
+        };
+        let shells: Vec<_> = self.0.keys().copied().filter(ends_by_hangup).collect();
+        self.signal(Signal::TERM);
+        self.signal_those(Signal::HUP, |key| shells.contains(key));
+        // A stopped process would keep the signal for later.
+        self.signal(Signal::CONT);
+    }
+
     fn signal(&mut self, signal: Signal) {
-        for target in self.0.values_mut().filter(|target| !target.settled) {
+        self.signal_those(signal, |_| true);
+    }
+
+    fn signal_those(&mut self, signal: Signal, is_meant: impl Fn(&(u32, u64)) -> bool) {
+        let open = self.0.iter_mut().filter(|(key, target)| !target.settled && is_meant(key));
+        for (_, target) in open {
             match pidfd_send_signal(&target.handle, signal) {
                 Ok(()) => {}
                 Err(Errno::SRCH) => (target.settled, target.gone) = (true, true),

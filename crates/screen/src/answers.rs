@@ -189,7 +189,7 @@ impl Terminal {
         let color = self.labels.colors.get(&index).copied().unwrap_or_else(|| match index {
             FOREGROUND | CURSOR => rgb(self.outbox.persona.foreground),
             BACKGROUND => rgb(self.outbox.persona.background),
-            index => usual_color(index),
+            index => usual(index),
         });
         let code = match index {
             FOREGROUND => "10".to_owned(),
@@ -234,8 +234,13 @@ impl Terminal {
     }
 }
 
-/// Returns an indexed color as xterm has it.
-fn usual_color(index: u16) -> Rgb {
+/// Returns one of the 256 indexed colors as xterm has it: red, green, blue.
+pub fn usual_color(index: u8) -> (u8, u8, u8) {
+    let Rgb { r, g, b } = usual(index.into());
+    (r, g, b)
+}
+
+fn usual(index: u16) -> Rgb {
     const BASE: [(u8, u8, u8); 16] = [
         (0x00, 0x00, 0x00),
         (0xcd, 0x00, 0x00),

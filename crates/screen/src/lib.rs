@@ -32,14 +32,16 @@ mod status;
 mod tail;
 mod terminal;
 mod text;
+mod window;
 
-pub use answers::{Audience, Persona};
+pub use answers::{Audience, Persona, usual_color};
 pub use events::{Event, Progress, PromptMark, Query};
 pub use mirror::Mirror;
 pub use resets::{FOCUS_IN, FOCUS_OUT, KEEP_TITLE, Levels, resets, retitle};
 pub use size::Size;
 pub use snapshot::Depth;
 pub use status::{ProgramState, ProgramStatus};
+pub use window::Window;
 
 #[cfg(test)]
 mod tests;

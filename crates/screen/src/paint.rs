@@ -59,12 +59,10 @@ impl Painter {
             // Only a character takes the cursor over the margin, be it a blank one.
             n_cells = n_cells.max(1);
         }
-        for column in 0..n_cells.min(row.len() - 1) {
-            self.cell(&row[Column(column)], next, out);
-        }
+        self.cells(&row[..Column(n_cells.min(row.len() - 1))], next, out);
         let n_bytes_before_last = out.len();
         if n_cells == row.len() {
-            self.cell(last, next, out);
+            self.cells(std::slice::from_ref(last), next, out);
         }
         if wraps {
             let is_early = out.len() == n_bytes_before_last && is_spacer(last);
@@ -78,16 +76,19 @@ impl Painter {
         }
     }
 
-    #[inline]
-    fn cell(&mut self, cell: &Cell, next: Option<&Row<Cell>>, out: &mut Vec<u8>) {
+    fn cells(&mut self, mut cells: &[Cell], next: Option<&Row<Cell>>, out: &mut Vec<u8>) {
         // Nearly every cell of a flood is a letter drawn like the one before.
-        match u8::try_from(cell.c) {
-            Ok(letter @ 0..0x80) if self.pen.fits_plainly(cell) => out.push(letter),
-            _ => self.any_cell(cell, next, out),
+        loop {
+            let n_alike = self.pen.n_alike(cells);
+            let (alike, rest) = cells.split_at(n_alike);
+            out.extend(alike.iter().map(|cell| cell.c as u8));
+            let Some((other, rest)) = rest.split_first() else { return };
+            self.cell(other, next, out);
+            cells = rest;
         }
     }
 
-    fn any_cell(&mut self, cell: &Cell, next: Option<&Row<Cell>>, out: &mut Vec<u8>) {
+    fn cell(&mut self, cell: &Cell, next: Option<&Row<Cell>>, out: &mut Vec<u8>) {
         if cell.flags.contains(Flags::WIDE_CHAR_SPACER) {
             return;
         }
@@ -149,18 +150,23 @@ fn push(character: char, out: &mut Vec<u8>) {
 }
 
 fn has_usual_background(cell: &Cell) -> bool {
-    cell.bg == Color::Named(NamedColor::Background)
+    matches!(cell.bg, Color::Named(NamedColor::Background))
 }
 
 /// Returns how many cells of a row differ from a fresh one's, counted to the last.
 fn n_occupied(row: &Row<Cell>) -> usize {
     let is_blank = |cell: &Cell| {
-        cell.c == ' '
-            && cell.flags.is_empty()
-            && cell.extra.is_none()
-            && has_usual_background(cell)
-            && cell.fg == Color::Named(NamedColor::Foreground)
+        (cell.c == ' ')
+            & cell.flags.is_empty()
+            & cell.extra.is_none()
+            & has_usual_background(cell)
+            & matches!(cell.fg, Color::Named(NamedColor::Foreground))
     };
-    let cells = &row[Column(0)..Column(row.len())];
-    cells.iter().rposition(|cell| !is_blank(cell)).map_or(0, |last| last + 1)
+    let cells = &row[..];
+    // Most rows are short, and eight blanks are seen faster than one by one.
+    let blocks = cells.rchunks_exact(8);
+    let is_all_blank = |block: &&[Cell]| block.iter().fold(true, |all, cell| all & is_blank(cell));
+    let n_blank = blocks.take_while(is_all_blank).count() * 8;
+    let begun = &cells[..cells.len() - n_blank];
+    begun.iter().rposition(|cell| !is_blank(cell)).map_or(0, |last| last + 1)
 }

@@ -23,8 +23,12 @@ impl Terminal {
         let mut rest = bytes;
         while let Some(first) = rest.first() {
             let kind = Kind::of(*first);
-            let n_bytes =
-                rest.iter().position(|byte| Kind::of(*byte) != kind).unwrap_or(rest.len());
+            let n_bytes = match kind {
+                Kind::Plain => n_plain(rest),
+                Kind::Control | Kind::Other => {
+                    rest.iter().position(|byte| Kind::of(*byte) != kind).unwrap_or(rest.len())
+                }
+            };
             let (run, later) = rest.split_at(n_bytes);
             rest = later;
             match kind {
@@ -199,6 +203,15 @@ impl Terminal {
         self.grid.cursor.point.column = Column(0);
         self.grid.cursor.input_needs_wrap = false;
     }
+}
+
+/// Returns how many of the first bytes are printable ASCII.
+fn n_plain(bytes: &[u8]) -> usize {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~');
+    // Sixteen are looked at together.
+    let is_all_plain = |block: &&[u8]| block.iter().fold(true, |all, byte| all & is_plain(byte));
+    let n_together = bytes.chunks_exact(16).take_while(is_all_plain).count() * 16;
+    n_together + bytes[n_together..].iter().take_while(|byte| is_plain(byte)).count()
 }
 
 /// What a byte of text is.

@@ -56,7 +56,7 @@ const CALM: &str = "\x18\x1b\\\x1b[?2026l\x1b]8;;\x1b\\";
 pub(crate) const PLAIN: &str = "\x1b[4l\x1b[?7h\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[m";
 
 /// Colors, progress and what programs said of their state.
-const LABELS: &str = "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\\x1b]9;4;0\x1b\\\
+pub(crate) const LABELS: &str = "\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\\x1b]9;4;0\x1b\\\
     \x1b]7501;state=clear\x1b\\";
 
 /// Returns what restores a local terminal.
@@ -100,11 +100,20 @@ pub(crate) fn write(levels: Levels, out: &mut Vec<u8>) {
     out.extend_from_slice(PLAIN.as_bytes());
     out.extend_from_slice(b"\x1b8\x1b[?1049l\x1b[!p");
     out.extend_from_slice(PLAIN.as_bytes());
-    pop(levels.main, out);
+    write_keys(levels.main, out);
+    out.extend_from_slice(LABELS.as_bytes());
+}
+
+/// Writes what sets all switches back and gives the keyboard of the screen shown back, so that others can be set.
+pub(crate) fn write_switches(out: &mut Vec<u8>) {
+    write_keys(Levels::UNKNOWN.main, out);
+}
+
+fn write_keys(n_levels: usize, out: &mut Vec<u8>) {
+    pop(n_levels, out);
     for switch in SWITCHES {
         out.extend_from_slice(switch.as_bytes());
     }
-    out.extend_from_slice(LABELS.as_bytes());
 }
 
 fn pop(n_levels: usize, out: &mut Vec<u8>) {

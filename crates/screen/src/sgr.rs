@@ -189,16 +189,20 @@ impl Pen {
             }
     }
 
-    /// Tells whether a cell is written with this pen and has nothing that is rare: no link, no mark, no other
-    /// half, no end of a row.
-    #[inline]
-    pub(crate) fn fits_plainly(&self, cell: &Cell) -> bool {
-        cell.extra.is_none()
-            && self.flags == cell.flags
-            && self.fg == cell.fg
-            && self.bg == cell.bg
-            && self.underline.is_none()
-            && self.link.is_none()
+    /// Returns how many of the first cells are letters written with this pen that have nothing rare: no link,
+    /// no mark, no other half, no end of a row.
+    pub(crate) fn n_alike(&self, cells: &[Cell]) -> usize {
+        if self.underline.is_some() || self.link.is_some() {
+            return 0;
+        }
+        let is_alike = |cell: &&Cell| {
+            cell.c.is_ascii()
+                && cell.extra.is_none()
+                && self.flags == cell.flags
+                && self.fg == cell.fg
+                && self.bg == cell.bg
+        };
+        cells.iter().take_while(is_alike).count()
     }
 
     /// Writes what makes this pen the one of a cell.
@@ -215,33 +219,33 @@ impl Pen {
         }
         let flags = pen_flags(cell.flags);
         let underline = cell.underline_color();
-        let mut codes: Vec<String> = Vec::new();
+        let mut codes = Codes::to(out);
         let is_less =
             !flags.contains(self.flags) || (underline.is_none() && self.underline.is_some());
         if is_less {
-            codes.push("0".to_owned());
+            codes.put("0");
             (self.fg, self.bg) = (DEFAULT_FG, DEFAULT_BG);
             (self.flags, self.underline) = (Flags::empty(), None);
         }
         let missing = flags.difference(self.flags);
-        for (_, flag, code) in ATTRIBUTES.iter().chain(UNDERLINES).filter(|row| row.0 != 6) {
-            if missing.contains(*flag) {
-                codes.push((*code).to_owned());
+        if !missing.is_empty() {
+            for (_, flag, code) in ATTRIBUTES.iter().chain(UNDERLINES).filter(|row| row.0 != 6) {
+                if missing.contains(*flag) {
+                    codes.put(code);
+                }
             }
         }
         for (is_new, color, base) in
             [(self.fg != cell.fg, cell.fg, 30), (self.bg != cell.bg, cell.bg, 40)]
         {
             if is_new {
-                codes.push(color_code(color, base));
+                codes.color(color, base);
             }
         }
         if let Some(color) = underline.filter(|color| self.underline != Some(*color)) {
-            codes.push(underline_code(color));
+            codes.put(&underline_code(color));
         }
-        if !codes.is_empty() {
-            out.extend_from_slice(format!("\x1b[{}m", codes.join(";")).as_bytes());
-        }
+        codes.end();
         *self = Self { fg: cell.fg, bg: cell.bg, flags, underline, link };
     }
 
@@ -260,15 +264,70 @@ fn write_link(link: Option<&Hyperlink>, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-fn color_code(color: Color, base: u16) -> String {
-    match color {
-        Color::Named(name) => match NAMED.iter().position(|named| *named == name) {
-            Some(index @ 0..=7) => format!("{}", usize::from(base) + index),
-            Some(index) => format!("{}", usize::from(base) + 52 + index),
-            None => format!("{}", base + 9),
-        },
-        Color::Indexed(index) => format!("{};5;{index}", base + 8),
-        Color::Spec(Rgb { r, g, b }) => format!("{};2;{r};{g};{b}", base + 8),
+/// A sequence that changes a pen, as far as it is written. Floods of colors are written by it: it takes no
+/// memory of its own.
+struct Codes<'a> {
+    out: &'a mut Vec<u8>,
+    is_begun: bool,
+}
+
+impl<'a> Codes<'a> {
+    fn to(out: &'a mut Vec<u8>) -> Self {
+        Self { out, is_begun: false }
+    }
+
+    fn put(&mut self, code: &str) {
+        self.next();
+        self.out.extend_from_slice(code.as_bytes());
+    }
+
+    fn color(&mut self, color: Color, base: u8) {
+        self.next();
+        match color {
+            Color::Named(name) => {
+                let number = match (0..).zip(NAMED).find(|(_, named)| *named == name) {
+                    Some((index @ 0..=7, _)) => base + index,
+                    Some((index, _)) => base + 52 + index,
+                    None => base + 9,
+                };
+                self.number(number);
+            }
+            Color::Indexed(index) => {
+                self.number(base + 8);
+                self.out.extend_from_slice(b";5;");
+                self.number(index);
+            }
+            Color::Spec(Rgb { r, g, b }) => {
+                self.number(base + 8);
+                self.out.extend_from_slice(b";2");
+                for channel in [r, g, b] {
+                    self.out.push(b';');
+                    self.number(channel);
+                }
+            }
+        }
+    }
+
+    fn number(&mut self, number: u8) {
+        if 100 <= number {
+            self.out.push(b'0' + number / 100);
+        }
+        if 10 <= number {
+            self.out.push(b'0' + number / 10 % 10);
+        }
+        self.out.push(b'0' + number % 10);
+    }
+
+    fn next(&mut self) {
+        let lead: &[u8] = if self.is_begun { b";" } else { b"\x1b[" };
+        self.out.extend_from_slice(lead);
+        self.is_begun = true;
+    }
+
+    fn end(self) {
+        if self.is_begun {
+            self.out.push(b'm');
+        }
     }
 }
 

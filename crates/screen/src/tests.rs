@@ -9,3 +9,4 @@ mod scenarios;
 mod screens;
 mod sizes;
 mod strangers;
+mod windows;

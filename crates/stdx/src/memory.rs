@@ -9,12 +9,18 @@
 #[cfg(target_env = "gnu")]
 const OWN_PAGES_BYTES: libc::c_int = 128 << 10;
 
+/// So much may lie free at the heap's end before it goes back unasked: who is busy needs it again at once.
+#[cfg(target_env = "gnu")]
+const SPARE_BYTES: libc::c_int = 1 << 20;
+
 /// Tells the allocator that this process lives long. To be called before its first thread is started.
 pub fn live_long() {
     #[cfg(target_env = "gnu")]
     {
         // SAFETY: sets a number of the allocator; one that it does not take changes nothing.
         unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, OWN_PAGES_BYTES) };
+        // SAFETY: the same.
+        unsafe { libc::mallopt(libc::M_TRIM_THRESHOLD, SPARE_BYTES) };
     }
 }
 

@@ -31,7 +31,7 @@ use self::signals::{Signals, Told};
 use crate::{
     msg::{Command, Haste, Msg, Named},
     state::{Look, Place, State, Watched},
-    terminal::{Keys, Screen},
+    terminal::{Keys, LEAVE, Screen},
     update,
     view::Palette,
 };
@@ -84,6 +84,10 @@ pub enum Left {
     /// The process was told to end.
     Told,
 }
+
+/// What has to be written to the terminal when this process was killed while it showed the view. The terminal's
+/// modes are raw then.
+pub const FAREWELL: &str = LEAVE;
 
 /// Shows everything that runs, until it is left.
 ///

@@ -1,7 +1,7 @@
 //! The terminal while it is ours: raw, on its second screen, and given back whatever happens.
 //!
 //! What is drawn is decided elsewhere. It asks the terminal nothing, so that no answer can be taken for keys.
-//! A kill that nobody can hear is beyond it.
+//! A kill that nobody can hear is beyond it, and a matter for whoever starts a guard.
 
 mod keys;
 mod paint;
@@ -29,7 +29,7 @@ use crate::{
 /// The second screen, pasted texts as such, no cursor.
 const ENTER: &str = "\x1b[?1049h\x1b[?2004h\x1b[?25l";
 /// All of that back, and no style.
-const LEAVE: &str = "\x1b[0m\x1b[?25h\x1b[?2004l\x1b[?1049l";
+pub(crate) const LEAVE: &str = "\x1b[0m\x1b[?25h\x1b[?2004l\x1b[?1049l";
 const CLEAR: &str = "\x1b[0m\x1b[2J";
 
 /// How the terminal was, while it is ours.

@@ -22,6 +22,24 @@ pub(crate) struct Attach {
     /// The keys that let go of the job, as "ctrl-] d" or "ctrl-q"; none leaves it to `--steal` and signals
     #[arg(long, value_name = "KEYS", value_hint = ValueHint::Other)]
     pub(crate) detach_keys: Option<String>,
+    /// The process that has started it, and with which it ends
+    #[arg(long, value_name = "PID", hide = true)]
+    pub(crate) parent: Option<u32>,
+}
+
+impl Attach {
+    /// Returns what is meant by a job alone.
+    pub(crate) fn to(job: &str) -> Self {
+        let scrollback = ScrollbackArg::Append;
+        Self {
+            job: job.to_owned(),
+            read_only: false,
+            steal: false,
+            scrollback,
+            detach_keys: None,
+            parent: None,
+        }
+    }
 }
 
 /// What `stead attach --help` shows at its end.

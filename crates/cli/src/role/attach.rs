@@ -2,16 +2,14 @@
 //!
 //! What is said is said once the terminal is its owner's again. Not here: how a job is shown.
 
-use std::{
-    os::{fd::BorrowedFd, unix::process::CommandExt as _},
-    process::{Child, Command, ExitCode, Stdio},
-};
+use std::{io, process::ExitCode};
 
 use pty::{
     attach::{self, By, Chord, Options, Outcome, Terminal},
     hello::Role,
     job::{ExitRecord, JobFiles},
 };
+use rustix::process::{Signal, set_parent_process_death_signal};
 use vocab::{
     ids::JobId,
     outcome::{Effect, Failure},
@@ -21,18 +19,30 @@ use crate::{
     args::Attach,
     env, exit, print,
     role::{
-        guard,
         jobs::{self, Shown},
         view,
     },
 };
 
+/// The word of this command.
+pub(crate) const WORD: &str = "attach";
+
 /// Shows a job until the person lets go of it, or it ends.
 pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
+    if let Some(parent) = args.parent {
+        // A view that is killed takes what it shows along, or two programs would be left on one terminal. Killed
+        // as well, since the shell has the terminal by then, and our guard gives it back without a question.
+        set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from)?;
+        if std::os::unix::process::parent_id() != parent {
+            return Ok(ExitCode::from(exit::INTERRUPTED));
+        }
+    }
     let terminal = Terminal::open(rustix::stdio::stdin(), rustix::stdio::stdout())?;
+    // It holds for as long as this client lives what is known now, and no secret of the job's.
+    let guard = terminal.guard()?;
     let files = match jobs::shown(&args.job)? {
         Shown::Job(files) => files,
-        Shown::Session(row) => return view::session(&row.id),
+        Shown::Session(row) => return view::session(&row.id, &guard),
     };
     let record = files.read().map_err(Failure::from)?;
     let id = files.id();
@@ -52,12 +62,13 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
         steal: args.steal,
         scrollback: args.scrollback.into(),
         detach: detach_keys(args.detach_keys.as_deref(), &record.command)?,
+        terminal: env::terminal(),
     };
     if let Some(record) = files.read_exit().map_err(Failure::from)? {
         let why = format!("job {id} has ended: {}", how(&record));
         return Err(Failure::not_started("job_ended", why).into());
     }
-    let outcome = match attach::run(files.socket(), &terminal, &options, start_guard) {
+    let outcome = match attach::run(files.socket(), &terminal, &guard, &options) {
         Err(failure) if failure.code == "host_gone" => Outcome::HostGone,
         other => other?,
     };
@@ -77,23 +88,6 @@ fn detach_keys(chosen: Option<&str>, command: &[String]) -> Result<Vec<Chord>, F
     // Nobody suspends an agent; in a shell Ctrl-Z is needed for the shell's own jobs.
     let suspend = arbiter::agent::of(command).map(|_| Chord::SUSPEND);
     Ok([Chord::USUAL].into_iter().chain(suspend).collect())
-}
-
-/// Starts our own executable as the guard of a terminal.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "our own executable in another role, not a workspace's child"
-)]
-fn start_guard(terminal: BorrowedFd<'_>) -> std::io::Result<Child> {
-    // Through /proc it is this very build, also while the file is being replaced.
-    Command::new("/proc/self/exe")
-        .arg0("stead")
-        .arg(guard::WORD)
-        .env_clear()
-        .stdin(Stdio::piped())
-        .stdout(Stdio::from(terminal.try_clone_to_owned()?))
-        .stderr(Stdio::null())
-        .spawn()
 }
 
 /// Says how it ended, and returns the exit code for it.

@@ -101,7 +101,7 @@ pub(crate) fn shown(text: &str) -> anyhow::Result<Shown> {
     if let Ok(id) = text.parse::<JobId>()
         && files(&id).exists()
     {
-        return Ok(Shown::Job(Box::new(files(&id))));
+        return Ok(Shown::Job(Box::new(files(&id).located())));
     }
     super::block_on(async {
         let client = client::connect(&paths).await?;
@@ -113,7 +113,7 @@ pub(crate) fn shown(text: &str) -> anyhow::Result<Shown> {
             .id
             .parse()
             .map_err(|bad: BadJobId| Failure::not_started("answer_malformed", bad.to_string()))?;
-        Ok(Shown::Job(Box::new(files(&id))))
+        Ok(Shown::Job(Box::new(files(&id).located())))
     })
 }
 

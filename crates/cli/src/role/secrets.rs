@@ -12,6 +12,7 @@ use api::{
     secret::{HasSecret, SecretName, SetSecret},
 };
 use provider::catalog;
+use pty::guard::Guard;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
@@ -158,27 +159,39 @@ fn more_follows(reader: impl io::BufRead) -> bool {
     limit <= n_bytes
 }
 
-/// A terminal that does not show what is typed, as long as this lives.
-struct Hidden(Option<Termios>);
+/// A terminal that does not show what is typed, as long as this lives, and the guard that makes it show that
+/// again when this process is killed.
+struct Hidden {
+    before: Option<Termios>,
+    guard: Option<Guard>,
+}
 
 impl Hidden {
     fn begin() -> Self {
         let stdin = rustix::stdio::stdin();
-        let Ok(before) = tcgetattr(stdin) else { return Self(None) };
+        let Ok(before) = tcgetattr(stdin) else { return Self { before: None, guard: None } };
         let mut silent = before.clone();
         silent.local_modes.remove(LocalModes::ECHO);
         // Ctrl-C must leave a terminal that shows what is typed; as a character it ends the line.
         silent.local_modes.remove(LocalModes::ISIG);
         silent.special_codes[SpecialCodeIndex::VEOL] = CTRL_C;
+        // Where there can be none, a key is better typed without one than shown.
+        let guard = Guard::start(stdin, stdin).ok();
+        if let Some(guard) = &guard {
+            guard.arm(&before, &silent, b"").ok();
+        }
         tcsetattr(stdin, OptionalActions::Flush, &silent).ok();
-        Self(Some(before))
+        Self { before: Some(before), guard }
     }
 }
 
 impl Drop for Hidden {
     fn drop(&mut self) {
-        if let Some(before) = &self.0 {
+        if let Some(before) = &self.before {
             tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, before).ok();
+        }
+        if let Some(guard) = &self.guard {
+            guard.disarm();
         }
     }
 }

@@ -9,7 +9,12 @@ use std::{
 };
 
 use api::client::Client;
-use tui::run::{Ground, Left, Setup, Wanted};
+use pty::guard::Guard;
+use rustix::{
+    stdio::{stdin, stdout},
+    termios::{isatty, tcgetattr},
+};
+use tui::run::{FAREWELL, Ground, Left, Setup, Wanted};
 use vocab::outcome::Failure;
 
 use crate::{
@@ -20,23 +25,49 @@ use crate::{
 
 /// Runs the command.
 pub(crate) fn run(args: &View) -> anyhow::Result<ExitCode> {
+    // Before there is another thread, and before keys are read, which it would hold as well.
+    let guard = match isatty(stdin()) && isatty(stdout()) {
+        true => Some(Guard::start(stdin(), stdout()).map_err(unguarded)?),
+        false => None,
+    };
     super::block_on(async move {
         let client = client::connect(&env::paths()?).await?;
         let dir = args.cwd.as_deref().unwrap_or(Path::new("."));
         let setup = setup(client, run::absolute(dir)?)?;
         let cwd = args.cwd.is_some().then(|| setup.ground.cwd.clone());
-        let left = tui::run::run(setup, Wanted { all: args.all, cwd }).await?;
-        Ok(code_of(left))
+        if let Some(guard) = &guard {
+            arm(guard)?;
+        }
+        let left = tui::run::run(setup, Wanted { all: args.all, cwd }).await;
+        if let Some(guard) = &guard {
+            guard.disarm();
+        }
+        Ok(code_of(left?))
     })
 }
 
-/// Shows a session until it is left; its run goes on.
-pub(crate) fn session(id: &str) -> anyhow::Result<ExitCode> {
+/// Shows a session until it is left; its run goes on. `guard` is the terminal's.
+pub(crate) fn session(id: &str, guard: &Guard) -> anyhow::Result<ExitCode> {
     super::block_on(async move {
         let client = client::connect(&env::paths()?).await?;
         let setup = setup(client, run::absolute(Path::new("."))?)?;
-        Ok(code_of(tui::run::session(setup, id).await?))
+        arm(guard)?;
+        let left = tui::run::session(setup, id).await;
+        guard.disarm();
+        Ok(code_of(left?))
     })
+}
+
+/// Says what the view is about to do to the terminal.
+fn arm(guard: &Guard) -> Result<(), Failure> {
+    let found = tcgetattr(stdin()).map_err(|errno| unguarded(errno.into()))?;
+    let mut raw = found.clone();
+    raw.make_raw();
+    guard.arm(&found, &raw, FAREWELL.as_bytes()).map_err(unguarded)
+}
+
+fn unguarded(error: std::io::Error) -> Failure {
+    Failure::not_started("failed", format!("the terminal cannot be guarded: {error}"))
 }
 
 fn code_of(left: Left) -> ExitCode {
@@ -72,7 +103,7 @@ fn attach(job: &str) -> std::io::Result<Child> {
     // Through /proc it is this very build, also while the file is being replaced.
     Command::new("/proc/self/exe")
         .arg0("stead")
-        .args(["attach", job])
+        .args(["attach", job, "--parent", &std::process::id().to_string()])
         .stderr(Stdio::piped())
         .spawn()
 }

@@ -1,7 +1,7 @@
 //! A job in a person's terminal: seen, typed into, let go of, and the terminal as it was afterwards, whoever
 //! is killed.
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use stdx::proc_id::ProcId;
 
 use crate::{
@@ -135,12 +135,29 @@ fn what_cannot_be_attached_says_why() {
     check(&["attach", "../../etc"], 3, "job_not_found");
     check(&["attach", &id, "--detach-keys", "d"], 2, "has to be one with ctrl-");
     check(&["attach", &id, "--read-only", "--steal"], 2, "cannot be used with");
-    check(&["guard"], 2, "started by stead attach");
     let mut inside = home.command(&["attach", &id]);
     inside.env("STEAD_JOB_ID", &id);
     let mut terminal = Terminal::run(inside);
     assert_eq!(terminal.end(), 1);
     assert!(terminal.seen.contains("attached_to_itself"), "{}", terminal.seen);
+}
+
+#[test]
+fn a_job_is_found_from_where_sockets_lie_elsewhere() {
+    let home = Home::new();
+    let host = ready(&home, "echo on; cat");
+    let mut command = home.command(&["attach", &host.id()]);
+    command.env("STEAD_RUNTIME_DIR", home.path("elsewhere"));
+    let mut terminal = Terminal::run(command);
+    terminal.wait_for("on");
+    terminal.type_in(LET_GO);
+    terminal.wait_for("detached");
+    assert_eq!(terminal.end(), 0, "{}", terminal.seen);
+    let mut command = home.command(&["logs", &host.id(), "--json"]);
+    let told = command.env("STEAD_RUNTIME_DIR", home.path("elsewhere")).output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert_eq!(told["live"], true);
+    assert!(!home.path("elsewhere").exists());
 }
 
 #[test]
@@ -224,7 +241,9 @@ fn a_client_that_is_killed_leaves_its_guard_to_give_the_terminal_back() {
         kill(guard.pid, signal);
     }
     assert!(guard.is_alive());
-    terminal.signal(Signal::KILL);
+    // With everyone in its group, as a terminal's own program may kill what ran on it.
+    let group = Pid::from_raw(i32::try_from(terminal.pid()).unwrap()).unwrap();
+    kill_process_group(group, Signal::KILL).unwrap();
     terminal.wait_for("\u{1b}[?1003l");
     terminal.wait_for("\u{1b}[23;2t");
     gone(&guard);

@@ -27,6 +27,8 @@ mod run;
 #[cfg(test)]
 mod screens;
 #[cfg(test)]
+mod sizes;
+#[cfg(test)]
 mod survives;
 #[cfg(test)]
 mod terminal;

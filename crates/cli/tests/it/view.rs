@@ -2,10 +2,12 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use stdx::proc_id::ProcId;
 
 use crate::{
+    attached::{Shell, gone},
     home::{Home, read},
-    tmux::{PROMPT, Tmux},
+    tmux::{PROMPT, Tmux, children},
 };
 
 /// A home with a session that asks, and two jobs.
@@ -194,6 +196,35 @@ fn the_terminal_is_given_back_whatever_ends_the_view_and_follows_its_size() {
     tmux.wait_for("sleeper");
     tmux.keys(&["C-c"]);
     given_back(&tmux, &before);
+}
+
+/// Kills what the shell runs, and waits until nothing is left of it.
+fn killed(shell: &Shell, n_children: usize) {
+    let client = shell.tmux.shell_child();
+    let others: Vec<ProcId> = children(client).into_iter().filter_map(ProcId::of).collect();
+    assert_eq!(others.len(), n_children);
+    kill_process(Pid::from_raw(i32::try_from(client).unwrap()).unwrap(), Signal::KILL).unwrap();
+    others.iter().for_each(gone);
+    shell.is_restored();
+}
+
+#[test]
+fn a_view_that_is_killed_leaves_the_terminal_as_it_was() {
+    let home = home();
+    let shell = Shell::new(&home);
+    opened(&shell.tmux);
+    killed(&shell, 1);
+    // What it shows in its place goes with it, and both have a guard.
+    opened(&shell.tmux);
+    shell.tmux.type_in("/talk");
+    shell.tmux.wait_until("only the talker", |screen| !screen.contains("sleeper"));
+    shell.tmux.keys(&["Enter", "Enter"]);
+    shell.tmux.wait_until("the job alone", |screen| screen.starts_with("hello"));
+    killed(&shell, 2);
+    shell.attach("look");
+    shell.tmux.wait_for("I look first.");
+    killed(&shell, 1);
+    assert_eq!(rows(&home).len(), 3);
 }
 
 #[test]

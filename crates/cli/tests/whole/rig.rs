@@ -57,7 +57,7 @@ fn script(pause_ms: u64) -> Value {
             {"when": "(?m)^stay", "turns": [{"blocks": [call("bash", json!({
                 "command": "sleep 1000 & setsid sleep 1000 & (setsid -f sleep 1000) ; echo up; wait"}))]}]},
             {"when": "(?m)^defy", "turns": [{"blocks": [call("bash", json!({
-                "command": "trap '' TERM; echo up; while :; do sleep 1000; done"}))]}]},
+                "command": "trap '' TERM HUP; echo up; while :; do sleep 1000; done"}))]}]},
             {"when": "(?m)^wipe", "turns": [
                 {"blocks": [call("bash", json!({"command": "rm -rf \"$PWD\""}))]},
                 {"blocks": [call("write", json!({"path": "late.txt", "content": "late\n"}))]},

@@ -24,8 +24,10 @@ use vocab::{
     outcome::Failure,
 };
 
-use super::terminal;
-use crate::frame::{self, Decoder, Frame, Kind, Oversize};
+use crate::{
+    frame::{self, Decoder, Frame, Kind, Oversize},
+    tty,
+};
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 << 10;
@@ -122,7 +124,7 @@ impl Link {
         let is_told = shutdown(&self.stream, Shutdown::Write).is_ok();
         while is_told && !self.is_ended {
             let left = end.saturating_sub(clock.monotonic());
-            if !terminal::wait(&self.stream, PollFlags::IN, left) {
+            if !tty::wait(&self.stream, PollFlags::IN, left) {
                 return;
             }
             self.decoder = Decoder::default();

@@ -16,6 +16,7 @@ use vocab::outcome::{Effect, Failure};
 
 use super::{
     By, Options, Outcome,
+    crop::Crop,
     keys::{Heard, Keys},
     link::Link,
     terminal::{Read, Terminal},
@@ -53,6 +54,7 @@ pub(super) struct Session<'a> {
     /// A snapshot has come before.
     is_drawn: bool,
     exit: Option<ExitRecord>,
+    crop: Crop,
 }
 
 /// What is ready.
@@ -81,7 +83,7 @@ impl<'a> Session<'a> {
             features: hello::FEATURES.iter().map(|feature| (*feature).to_owned()).collect(),
             steal: options.steal,
             scrollback: options.scrollback,
-            terminal: None,
+            terminal: Some(options.terminal.told(terminal.cell())),
         };
         link.say(Kind::Hello, &hello::to_json(&hello));
         let keys = Keys::new(options.detach.clone());
@@ -97,6 +99,7 @@ impl<'a> Session<'a> {
             n_shown: 0,
             is_drawn: false,
             exit: None,
+            crop: Crop::default(),
         }
     }
 
@@ -185,10 +188,10 @@ impl<'a> Session<'a> {
         let size = self.terminal.size();
         if size != self.size {
             self.size = size;
-            if self.role == Role::Attach {
-                let (cols, rows) = size;
-                self.link.say(Kind::Resize, &hello::to_json(&Resize { cols, rows }));
-            }
+            self.crop.resize(size);
+            // One that only looks changes nothing by it, and gets a picture for its new size.
+            let (cols, rows) = size;
+            self.link.say(Kind::Resize, &hello::to_json(&Resize { cols, rows }));
         }
     }
 
@@ -242,7 +245,10 @@ impl<'a> Session<'a> {
                     // One that had told how its program ended has ended with it.
                     return Ok(Some(self.exit.take().map_or(Outcome::HostGone, Outcome::ended)));
                 }
-                Ok(None) => return Ok(None),
+                Ok(None) => match self.crop.paint() {
+                    Some(painted) => (self.shown, self.n_shown) = (painted, 0),
+                    None => return Ok(None),
+                },
                 Err(long) => {
                     return Err(Failure::new(long.code(), long.effect(), long.to_string()));
                 }
@@ -252,11 +258,15 @@ impl<'a> Session<'a> {
 
     fn take_frame(&mut self, frame: Frame) -> Result<Option<Outcome>, Failure> {
         match frame.kind {
+            Kind::Data if self.crop.feed(&frame.payload) => {}
             Kind::Data => (self.shown, self.n_shown) = (frame.payload, 0),
-            Kind::Resync if self.is_drawn => {
-                (self.shown, self.n_shown) = (screen::retitle(), 0);
+            Kind::State => self.crop.hear(&frame.payload),
+            Kind::Resync => {
+                let is_painted = self.crop.begin(&frame.payload, self.size);
+                if std::mem::replace(&mut self.is_drawn, true) && !is_painted {
+                    (self.shown, self.n_shown) = (screen::retitle(), 0);
+                }
             }
-            Kind::Resync => self.is_drawn = true,
             Kind::Exit => self.exit = Some(hello::from_json(&frame.payload)?),
             Kind::Detached => {
                 let Detached { reason, error } = hello::from_json(&frame.payload)?;
@@ -270,14 +280,8 @@ impl<'a> Session<'a> {
                     })),
                 };
             }
-            // Whoever is not the writer any more becomes it again by typing, so STATE leaves nothing to
-            // do; and nothing of ours may be put between the bytes of a program. The rest is said to hosts.
-            Kind::State
-            | Kind::Reply
-            | Kind::Hello
-            | Kind::Resize
-            | Kind::Control
-            | Kind::Focus => {}
+            // Said to hosts, or not asked for.
+            Kind::Reply | Kind::Hello | Kind::Resize | Kind::Control | Kind::Focus => {}
         }
         Ok(None)
     }

@@ -9,12 +9,11 @@ use std::{
 };
 
 use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    fs::{Mode, OFlags},
+    event::PollFlags,
     io::Errno,
     termios::{
-        OptionalActions, QueueSelector, Termios, isatty, tcflush, tcgetattr, tcgetsid,
-        tcgetwinsize, tcsetattr,
+        OptionalActions, QueueSelector, Termios, isatty, tcflush, tcgetattr, tcgetwinsize,
+        tcsetattr,
     },
 };
 use stdx::clock::Clock;
@@ -23,11 +22,12 @@ use vocab::{
     outcome::Failure,
 };
 
-use super::{
-    fence::Fence,
-    guard::{Guard, Modes},
+use super::fence::Fence;
+use crate::{
+    guard::Guard,
+    hello::Scrollback,
+    tty::{self, Gone},
 };
-use crate::hello::Scrollback;
 
 /// Below everything that is shown, so that what comes next overwrites none of it.
 const BELOW: &[u8] = b"\x1b[9999;1H\r\n";
@@ -53,10 +53,6 @@ pub(super) enum Read {
     End,
 }
 
-/// The terminal has gone away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Gone;
-
 impl Terminal {
     /// Takes the terminal that a program was given as its input and output.
     ///
@@ -69,12 +65,24 @@ impl Terminal {
                 return Err(Failure::not_started("not_a_terminal", why));
             }
         }
-        let open = |end: BorrowedFd<'_>| again(end).map_err(unusable);
+        let open = |end: BorrowedFd<'_>| tty::open_again(end).map_err(unusable);
         Ok(Self { input: open(input.as_fd())?, output: open(output.as_fd())? })
     }
 
     pub(super) fn input(&self) -> BorrowedFd<'_> {
         self.input.as_fd()
+    }
+
+    /// Starts the terminal's guard. To be called before anything is read that a second process should not
+    /// hold as well.
+    ///
+    /// # Errors
+    /// When the system refuses a process.
+    pub fn guard(&self) -> Result<Guard, Failure> {
+        Guard::start(self.input(), self.output()).map_err(|why| {
+            let text = format!("the terminal's guard cannot be started: {why}");
+            Failure::not_started("attach_failed", text)
+        })
     }
 
     pub(super) fn output(&self) -> BorrowedFd<'_> {
@@ -85,6 +93,14 @@ impl Terminal {
     pub(super) fn size(&self) -> (u32, u32) {
         let size = tcgetwinsize(&self.output).ok();
         size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()))
+    }
+
+    /// Returns a cell's width and height in pixels, where the terminal tells.
+    pub(super) fn cell(&self) -> Option<(u16, u16)> {
+        let size = tcgetwinsize(&self.output).ok()?;
+        let width = size.ws_xpixel.checked_div(size.ws_col)?;
+        let height = size.ws_ypixel.checked_div(size.ws_row)?;
+        (0 < width && 0 < height).then_some((width, height))
     }
 
     pub(super) fn read(&self, buffer: &mut [u8]) -> Read {
@@ -98,7 +114,7 @@ impl Terminal {
 
     /// Writes what the terminal takes now, and returns how much that was.
     pub(super) fn write(&self, bytes: &[u8]) -> Result<usize, Gone> {
-        write(&self.output, bytes)
+        tty::write(&self.output, bytes)
     }
 
     /// Makes the terminal the job's until what is returned is dropped.
@@ -106,13 +122,16 @@ impl Terminal {
     /// What the terminal shows goes into its scrollback first, unless that is to be replaced too.
     pub(super) fn enter<'a>(
         &'a self,
-        guard: &'a mut Guard,
+        guard: &'a Guard,
         scrollback: Scrollback,
     ) -> Result<Entered<'a>, Failure> {
         let found = tcgetattr(&self.input).map_err(unusable)?;
         let mut raw = found.clone();
         raw.make_raw();
-        guard.arm(&Modes::of(&found))?;
+        let farewell = screen::resets(screen::Levels::UNKNOWN);
+        guard.arm(&found, &raw, &farewell).map_err(|why| {
+            Failure::not_started("guard_failed", format!("the terminal's guard: {why}"))
+        })?;
         // From here on the terminal is given back, also when this fails halfway.
         let entered = Entered { terminal: self, guard, found, raw };
         entered.set_raw()?;
@@ -131,7 +150,7 @@ impl Terminal {
 /// A terminal that shows a job. Dropping it gives the terminal back.
 pub(super) struct Entered<'a> {
     terminal: &'a Terminal,
-    guard: &'a mut Guard,
+    guard: &'a Guard,
     found: Termios,
     raw: Termios,
 }
@@ -155,7 +174,8 @@ impl Drop for Entered<'_> {
         let mut farewell = screen::resets(screen::Levels::UNKNOWN);
         farewell.extend_from_slice(BELOW);
         farewell.extend_from_slice(Fence::QUESTION);
-        if write_within(&self.terminal.output, &farewell, &clock, ATTACH_RESTORE_MS_MAX).is_ok() {
+        let within = ATTACH_RESTORE_MS_MAX;
+        if tty::write_within(&self.terminal.output, &farewell, &clock, within).is_ok() {
             swallow(self.terminal, &clock);
         }
         // Nothing can be done where these fail: then the terminal is gone.
@@ -171,7 +191,7 @@ fn swallow(terminal: &Terminal, clock: &Clock) {
     let mut fence = Fence::default();
     let end = clock.monotonic() + Duration::from_millis(ATTACH_FENCE_MS_MAX);
     let mut buffer = [0; 1_024];
-    while wait(&terminal.input, PollFlags::IN, end.saturating_sub(clock.monotonic())) {
+    while tty::wait(&terminal.input, PollFlags::IN, end.saturating_sub(clock.monotonic())) {
         match terminal.read(&mut buffer) {
             Read::Bytes(n_bytes) if fence.is_reached(buffer.get(..n_bytes).unwrap_or_default()) => {
                 return;
@@ -184,54 +204,4 @@ fn swallow(terminal: &Terminal, clock: &Clock) {
 
 fn unusable(errno: Errno) -> Failure {
     Failure::not_started("terminal_unusable", format!("the terminal cannot be used: {errno}"))
-}
-
-/// Opens one end of a terminal again.
-fn again(end: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
-    use std::os::fd::AsRawFd as _;
-    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let path = format!("/proc/self/fd/{}", end.as_raw_fd());
-    rustix::fs::open(path, flags, Mode::empty()).or_else(|errno| {
-        // Who became another user may not open that user's terminal by its name, but is still on it.
-        tcgetsid(end).or(Err(errno))?;
-        rustix::fs::open("/dev/tty", flags, Mode::empty())
-    })
-}
-
-fn write(output: impl AsFd, bytes: &[u8]) -> Result<usize, Gone> {
-    match rustix::io::write(output, bytes) {
-        Ok(n_bytes) => Ok(n_bytes),
-        Err(Errno::AGAIN | Errno::INTR) => Ok(0),
-        Err(_) => Err(Gone),
-    }
-}
-
-/// Writes all of it, waiting no longer than that for a terminal that is stuck.
-pub(super) fn write_within(
-    output: impl AsFd,
-    mut bytes: &[u8],
-    clock: &Clock,
-    ms_max: u64,
-) -> Result<(), Gone> {
-    let end = clock.monotonic() + Duration::from_millis(ms_max);
-    loop {
-        bytes = bytes.get(write(&output, bytes)?..).unwrap_or_default();
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        if !wait(&output, PollFlags::OUT, end.saturating_sub(clock.monotonic())) {
-            return Err(Gone);
-        }
-    }
-}
-
-/// Waits for something to happen; false when the time was over first.
-pub(super) fn wait(fd: impl AsFd, flags: PollFlags, timeout: Duration) -> bool {
-    let timeout = Timespec::try_from(timeout).unwrap_or_default();
-    let mut fds = [PollFd::new(&fd, flags)];
-    match poll(&mut fds, Some(&timeout)) {
-        Ok(n_ready) => n_ready != 0,
-        // The caller asks again, for what is left of the time.
-        Err(errno) => errno == Errno::INTR,
-    }
 }

@@ -1,17 +1,11 @@
 //! The client on a real terminal, whose other end the test holds, and with a host that does as the test says.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a guard that does nothing is a program of the system's"
-)]
-
 use std::{
     io::{Read as _, Write as _},
     os::{
         fd::AsFd,
         unix::net::{UnixListener, UnixStream},
     },
-    process::{Command, Stdio},
     thread::JoinHandle,
     time::Duration,
 };
@@ -34,13 +28,13 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A terminal with both ends.
-pub(super) struct Pair {
-    pub(super) master: std::fs::File,
-    pub(super) slave: OwnedFd,
+pub(crate) struct Pair {
+    pub(crate) master: std::fs::File,
+    pub(crate) slave: OwnedFd,
 }
 
 impl Pair {
-    pub(super) fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let master =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -53,7 +47,7 @@ impl Pair {
         Self { master: master.into(), slave }
     }
 
-    pub(super) fn is_raw(&self) -> bool {
+    pub(crate) fn is_raw(&self) -> bool {
         !tcgetattr(&self.slave).unwrap().local_modes.contains(LocalModes::ICANON)
     }
 
@@ -71,7 +65,7 @@ impl Pair {
     }
 }
 
-pub(super) fn is_readable(fd: impl AsFd) -> bool {
+pub(crate) fn is_readable(fd: impl AsFd) -> bool {
     let patience = Timespec::try_from(PATIENCE).unwrap();
     poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&patience)).unwrap() != 0
 }
@@ -94,11 +88,8 @@ impl Rig {
         let pair = Pair::open();
         let terminal = Terminal::open(&pair.slave, &pair.slave).unwrap();
         let options = options.clone();
-        let client = std::thread::spawn(move || {
-            run(&socket, &terminal, &options, |_| {
-                Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()
-            })
-        });
+        let guard = terminal.guard().unwrap();
+        let client = std::thread::spawn(move || run(&socket, &terminal, &guard, &options));
         let host = listener.accept().unwrap().0;
         host.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut rig = Self {
@@ -150,6 +141,7 @@ fn options() -> Options {
         steal: false,
         scrollback: Scrollback::Append,
         detach: vec![Chord::USUAL],
+        terminal: Known::read(Some("quick"), None, None),
     }
 }
 
@@ -161,6 +153,7 @@ fn a_client_says_what_it_wants_and_ends_as_it_is_told() {
         let mut rig = Rig::new(&Options { steal: true, ..options() });
         assert_eq!((rig.hello.cols, rig.hello.rows), (Some(80), Some(24)));
         assert_eq!((rig.hello.role, rig.hello.steal), (Role::Attach, true));
+        assert_eq!(rig.hello.terminal.as_ref().unwrap().name, "quick");
         rig.say(Kind::Data, b"shown");
         let seen = rig.pair.wait_for("shown");
         assert!(seen.starts_with("\x1b[22;2t\n") && rig.pair.is_raw(), "{seen:?}");
@@ -194,9 +187,10 @@ fn a_client_that_is_refused_says_why() {
     assert!(!rig.pair.is_raw());
 
     let dir = tempfile::tempdir().unwrap();
-    let (pair, never) = (Pair::open(), |_: BorrowedFd<'_>| panic!("nothing to guard"));
+    let pair = Pair::open();
     let terminal = Terminal::open(&pair.slave, &pair.slave).unwrap();
-    let gone = run(&dir.path().join("none.sock"), &terminal, &options(), never).unwrap_err();
+    let guard = terminal.guard().unwrap();
+    let gone = run(&dir.path().join("none.sock"), &terminal, &guard, &options()).unwrap_err();
     assert_eq!((gone.code.as_str(), pair.is_raw()), ("host_gone", false));
     let (file, _) = UnixStream::pair().unwrap();
     assert_eq!(Terminal::open(&pair.slave, &file).unwrap_err().code, "not_a_terminal");

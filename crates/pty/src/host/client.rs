@@ -45,6 +45,8 @@ pub(super) struct Client {
     /// It sees nothing, and is told how the job is all the same.
     pub(super) follows: bool,
     pub(super) flow: Flow,
+    /// It reads nothing any more. What it has said before it left is still to be read.
+    is_deaf: bool,
 }
 
 impl Client {
@@ -60,6 +62,7 @@ impl Client {
             told: None,
             follows: false,
             flow: Flow::Open,
+            is_deaf: false,
         }
     }
 
@@ -106,7 +109,16 @@ impl Client {
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),
             other => other,
         });
-        if sent.is_err() || (self.flow == Flow::Closing && self.queue.is_empty()) {
+        if let Err(errno) = sent {
+            match errno {
+                Errno::PIPE | Errno::CONNRESET => self.is_deaf = true,
+                _ => self.flow = Flow::Gone,
+            }
+        }
+        if self.is_deaf {
+            self.queue = Queue::default();
+        }
+        if self.flow == Flow::Closing && self.queue.is_empty() {
             self.flow = Flow::Gone;
         }
     }

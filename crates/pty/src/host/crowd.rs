@@ -23,6 +23,15 @@ use crate::{
     },
 };
 
+/// Who gets the whole after the size has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whole {
+    /// Everyone who looks.
+    All,
+    /// Everyone but the writer.
+    Others,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Crowd {
     pub(super) clients: Vec<Client>,
@@ -90,14 +99,9 @@ impl Host {
             }
             (Kind::Control, Some(_)) => self.control(id, &frame.payload),
             (Kind::Data, Some(Role::Attach)) => self.hear_typing(id, &frame.payload),
-            (Kind::Resize, Some(Role::Attach)) => {
+            (Kind::Resize, Some(Role::Attach | Role::View)) => {
                 let Resize { cols, rows } = hello::from_json(&frame.payload)?;
-                if let Some(client) = self.crowd.find(id) {
-                    client.size = size(Some(cols), Some(rows));
-                }
-                if self.crowd.writer == Some(id) {
-                    self.follow_size(id);
-                }
+                self.hear_size(id, size(Some(cols), Some(rows)));
             }
             (Kind::Focus, Some(Role::Attach)) => {
                 let Focus { focused } = hello::from_json(&frame.payload)?;
@@ -161,23 +165,38 @@ impl Host {
         self.crowd.writer = Some(id);
         self.crowd.is_asked = false;
         self.mirror.set_audience(screen::Audience::Client);
-        self.follow_size(id);
+        self.follow_size(id, Whole::All);
         if !was_attended {
             self.tell_focus(FOCUS_IN);
         }
         self.tell_states();
     }
 
+    fn hear_size(&mut self, id: u64, size: Option<Size>) {
+        let Some(idx) = self.crowd.clients.iter().position(|client| client.id == id) else {
+            return;
+        };
+        let before = std::mem::replace(&mut self.crowd.clients[idx].size, size);
+        if self.crowd.writer == Some(id) {
+            self.follow_size(id, Whole::Others);
+        } else if before != size {
+            // What it shows was for its size before, and the program will paint nothing anew.
+            self.resync(idx, Depth::Screen);
+        }
+    }
+
     /// Gives the terminal the writer's size. The program is told once per round.
-    fn follow_size(&mut self, id: u64) {
+    fn follow_size(&mut self, id: u64, whole: Whole) {
         let size = self.crowd.find(id).and_then(|client| client.size);
         let Some(size) = size.filter(|size| *size != self.mirror.size()) else { return };
         self.mirror.resize(size);
         self.program.watch.note(What::Disturbed);
-        // The writer's terminal wraps its text anew by itself; the others' have another size.
+        // The writer's terminal wraps its text anew by itself; the others' have another size, and one that has
+        // just become the writer had the text of another one.
         for idx in 0..self.crowd.clients.len() {
             let client = &self.crowd.clients[idx];
-            if client.id != id && client.watches() && client.told.is_some() {
+            let is_meant = client.id != id || whole == Whole::All;
+            if is_meant && client.watches() && client.told.is_some() {
                 self.resync(idx, Depth::Screen);
             }
         }

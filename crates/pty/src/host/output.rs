@@ -8,7 +8,7 @@ use screen::{Event, FOCUS_OUT};
 use stdx::{memory, state_file};
 use vocab::limits::{HOST_INPUT_BYTES_MAX, HOST_QUIET_MS, HOST_SCREEN_AGE_MS_MAX, HOST_TURN_BYTES};
 
-use super::{Host, READ_BYTES, terminal::Output};
+use super::{Host, terminal::Output};
 use crate::{
     frame::{self, Kind},
     record::{Recorder, Told},
@@ -43,20 +43,21 @@ impl Paper {
 impl Host {
     /// Reads what the program wrote, up to a turn of it.
     pub(super) fn read_output(&mut self) {
-        let mut buffer = [0; READ_BYTES];
-        let mut n_read = 0;
-        while n_read < HOST_TURN_BYTES {
-            match self.pty.read(&mut buffer) {
-                Output::Bytes(n_bytes) => {
-                    n_read += n_bytes;
-                    self.show(&buffer[..n_bytes]);
-                }
-                Output::Nothing => return,
+        // All of a turn goes on as one piece: the system hands a terminal's output over in small ones. The
+        // room is given back with the turn, so that an idle host has none.
+        let mut bytes = Vec::with_capacity(HOST_TURN_BYTES);
+        while bytes.len() < HOST_TURN_BYTES {
+            match self.pty.read(&mut bytes) {
+                Output::Bytes => {}
+                Output::Nothing => break,
                 Output::End => {
                     self.program.end.drained();
-                    return;
+                    break;
                 }
             }
+        }
+        if !bytes.is_empty() {
+            self.show(&bytes);
         }
     }
 

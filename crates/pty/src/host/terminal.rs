@@ -9,6 +9,7 @@ use std::{
 };
 
 use rustix::{
+    buffer::spare_capacity,
     fs::{Mode, OFlags},
     io::Errno,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
@@ -21,8 +22,8 @@ use screen::Size;
 /// What reading the output gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
-    /// So many bytes.
-    Bytes(usize),
+    /// Some bytes.
+    Bytes,
     /// Nothing now.
     Nothing,
     /// Nothing ever again: nobody holds the other end.
@@ -81,10 +82,11 @@ impl Pty {
         Ok(tcsetwinsize(&self.master, size)?)
     }
 
-    pub(super) fn read(&self, buffer: &mut [u8]) -> Output {
-        match rustix::io::read(&self.master, buffer) {
+    /// Reads behind what was read before, as far as there is room.
+    pub(super) fn read(&self, bytes: &mut Vec<u8>) -> Output {
+        match rustix::io::read(&self.master, spare_capacity(bytes)) {
             Ok(0) => Output::End,
-            Ok(n_bytes) => Output::Bytes(n_bytes),
+            Ok(_) => Output::Bytes,
             Err(Errno::AGAIN | Errno::INTR) => Output::Nothing,
             // Linux says so when the last holder of the other end is gone.
             Err(_) => Output::End,

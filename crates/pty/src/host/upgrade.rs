@@ -262,6 +262,8 @@ pub(super) fn go_on(files: &JobFiles, given: Given) -> Result<ExitRecord, Failur
     };
     let (asker, label) = told;
     host.mark(&label);
+    // The build before may have been one that noted nothing.
+    host.files.note_socket().ok();
     if !host.door.has_name() {
         host.open_door_again();
     }

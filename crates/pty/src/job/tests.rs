@@ -108,3 +108,21 @@ fn what_is_none_of_ours_is_said_to_be_so() {
     let files = JobFiles::new(&deep, &deep, files.id());
     assert_eq!(files.check_socket().unwrap_err().code(), "socket_path_too_long");
 }
+
+#[test]
+fn a_host_is_found_where_it_has_said_that_it_listens() {
+    let Place { dir, files } = place();
+    files.create(&record(&files)).unwrap();
+    let elsewhere = JobFiles::new(dir.path(), &dir.path().join("elsewhere"), files.id());
+    assert_eq!(elsewhere.clone().located(), elsewhere);
+    files.note_socket().unwrap();
+    // What is noted and is not there is no help, nor is another kind of file.
+    assert_eq!(elsewhere.clone().located(), elsewhere);
+    state_file::replace(files.socket(), b"").unwrap();
+    assert_eq!(elsewhere.clone().located(), elsewhere);
+    state_file::remove(files.socket()).unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(files.socket()).unwrap();
+    assert_eq!(elsewhere.clone().located(), files);
+    state_file::replace(&files.socket_note(), "x".repeat(1_000).as_bytes()).unwrap();
+    assert_eq!(elsewhere.clone().located(), elsewhere);
+}

@@ -150,6 +150,10 @@ limits! { TERMINALS:
     ATTACH_RESTORE_MS_MAX: u64 = 1_000, "ms",
         "for a terminal that is stuck to take what restores it; its modes are set back all the same",
         "pty::a_terminal_that_is_stuck_does_not_hold_the_end_up";
+    // pty, guards of terminals
+    GUARD_FAREWELL_BYTES_MAX: usize = 2_048, "bytes",
+        "what a guard writes to a terminal whose client was killed; with the modes it fits into one write to a pipe",
+        "pty::more_than_a_guard_can_write_is_refused";
     // pty: recordings
     RECORD_BLOCK_BYTES: usize = 64 << 10, "bytes",
         "recorded events compressed together; as far back as the compression looks",

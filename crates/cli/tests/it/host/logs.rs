@@ -2,10 +2,14 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use rustix::process::Signal;
+
 use super::*;
 use crate::{
+    attached::gone,
     home::{Ended, read},
     pty::Terminal,
+    tmux::children,
 };
 
 impl Host {
@@ -126,6 +130,34 @@ fn a_terminal_is_given_back_as_it_was() {
     assert_eq!(terminal.end(), 0, "{}", terminal.seen);
     terminal.wait_for("\x1b[?1000l");
     assert!(terminal.echoes());
+}
+
+#[test]
+fn what_shows_a_job_is_killed_and_the_terminal_given_back() {
+    let home = Home::new();
+    let script =
+        "printf '\\033[?2004h\\033[?1000h\\033[?1049hstarted\\r\\n'; sleep 1; echo later; read x";
+    let host = showing(&home, script, "later");
+    for flags in [&["-f"][..], &["--replay", "--speed", "0.00001"]] {
+        let mut terminal = host.logs_on_terminal(&home, flags);
+        let before = terminal.found.clone();
+        terminal.wait_for("started");
+        let guard = ProcId::of(children(terminal.pid())[0]).unwrap();
+        terminal.signal(Signal::KILL);
+        for reset in ["\x1b[?1049l", "\x1b[?1000l", "\x1b[?2004l", "\x1b[23;2t"] {
+            terminal.wait_for(reset);
+        }
+        gone(&guard);
+        assert_eq!((terminal.end(), terminal.modes()), (-1, before));
+    }
+    let mut terminal = Terminal::run(home.command(&["secrets", "set", "openai"]));
+    let before = terminal.found.clone();
+    terminal.wait_for("it is not shown");
+    assert!(!terminal.echoes());
+    let guard = ProcId::of(children(terminal.pid())[0]).unwrap();
+    terminal.signal(Signal::KILL);
+    gone(&guard);
+    assert_eq!((terminal.end(), terminal.modes()), (-1, before));
 }
 
 #[test]

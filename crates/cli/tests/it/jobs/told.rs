@@ -78,7 +78,8 @@ fn a_program_and_the_desktop_are_told_once_per_edge() {
 #[test]
 fn a_notification_that_hangs_holds_nobody_up() {
     let home = Home::new();
-    let mut teller = Teller::new(&home, "teller", &format!("{TELLER}trap '' TERM; sleep 1000\n"));
+    let mut teller =
+        Teller::new(&home, "teller", &format!("{TELLER}trap '' TERM HUP; sleep 1000\n"));
     let command = teller.path.clone();
     write(&home.path("config.toml"), &format!("[notify]\ncommand = [{command:?}]\n"));
     bg(&home, "first", "true");

@@ -52,10 +52,38 @@ fn who_only_looks_neither_types_nor_gives_a_size() {
     viewer.send(Kind::Focus, &json!({"focused": true}));
     let state = viewer.wait(Kind::State);
     assert_eq!((&state["writer"], &state["cols"]), (&json!(false), &json!(120)));
+    // Its first picture, and one for its new size.
+    viewer.wait(Kind::Resync);
+    viewer.wait(Kind::Resync);
     let mut writer = job.attach();
     writer.type_in("mine\r");
     viewer.wait_for("mine");
     assert!(!writer.seen.contains("not") && !viewer.seen.contains("not"), "{}", viewer.seen);
+}
+
+#[test]
+fn who_becomes_the_writer_by_typing_gets_the_screen_in_its_size() {
+    let job = Job::sh("echo on; cat");
+    let mut first = job.attach();
+    first.wait(Kind::Resync);
+    let mut second = job.client(json!({"role": "attach", "cols": 60, "rows": 10}));
+    second.wait(Kind::Resync);
+    first.wait(Kind::Resync);
+    first.frames.clear();
+    first.type_in("typed\r");
+    let state = first.wait(Kind::State);
+    assert_eq!((&state["writer"], &state["cols"]), (&json!(true), &json!(100)));
+    first.wait(Kind::Resync);
+    second.wait(Kind::Resync);
+    first.wait_for("typed");
+    // It has it now: what it types, and how it changes its own size, brings no further one.
+    first.frames.clear();
+    first.send(Kind::Resize, &json!({"cols": 90, "rows": 20}));
+    first.type_in("more\r");
+    // The terminal shows it, and the program says it again.
+    first.wait_for("more");
+    first.wait_for("more");
+    assert!(first.frames.iter().all(|frame| frame.kind != Kind::Resync));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What reaches the program: answers, the focus, sizes.
 
+use rustix::fs::{Mode, OFlags};
+
 use super::*;
 
 /// Shows every byte that comes, so that a test sees what the program was told.
@@ -44,6 +46,56 @@ fn a_program_that_wants_to_know_is_told_about_the_focus() {
     // A key from a script makes nobody look.
     job.control().ask(&json!({"op": "send", "text": "y"}));
     viewer.wait_for("y^[[O");
+}
+
+#[test]
+fn what_was_typed_last_arrives_although_its_client_has_left() {
+    const N_TYPED: usize = 200;
+    // The program writes for every line, so that those who leave have much to read that they do not.
+    let script = "stty -echo; n=0; echo on; while read -r x; do \
+                  case $x in end) echo \"got:$n.\";; *) n=$((n + 1)); echo \"<$x>\";; esac; done";
+    let job = Job::sh(script);
+    let mut watcher = job.client(json!({"role": "view"}));
+    watcher.wait_for("on");
+    let hello = frame::encode(Kind::Hello, br#"{"role":"attach","cols":100,"rows":20}"#);
+    for at in 0..N_TYPED {
+        let mut stream = UnixStream::connect(job.files.socket()).unwrap();
+        let typed = frame::encode(Kind::Data, format!("{at}\r").as_bytes());
+        if at % 2 == 0 {
+            stream.write_all(&[&hello[..], &typed].concat()).unwrap();
+        } else {
+            // The host has answered by then, and nobody reads that.
+            stream.write_all(&hello).unwrap();
+            while rustix::io::ioctl_fionread(&stream).unwrap() == 0 {
+                std::thread::yield_now();
+            }
+            stream.write_all(&typed).unwrap();
+        }
+    }
+    let mut last = job.attach();
+    last.type_in("end\r");
+    watcher.wait_for("got:200.");
+}
+
+#[test]
+fn what_was_typed_beyond_the_hosts_room_arrives_although_its_client_has_left() {
+    const N_TYPED: usize = HOST_INPUT_BYTES_MAX + 100_000;
+    let script = format!(
+        "stty raw -echo; mkfifo $STEAD_JOB_DIR/gate; printf on; read -r _ < $STEAD_JOB_DIR/gate; \
+         head -c {N_TYPED} | wc -c; printf end"
+    );
+    let job = Job::sh(&script);
+    let mut watcher = job.client(json!({"role": "view"}));
+    watcher.wait_for("on");
+    let mut typist = job.attach();
+    typist.raw(&frame::encode(Kind::Data, &[b'x'; 4_096]).repeat(N_TYPED / 4_096));
+    typist.raw(&frame::encode(Kind::Data, &[b'x'; N_TYPED % 4_096]));
+    drop(typist);
+    let gate = job.files.dir().join("gate");
+    let gate = rustix::fs::open(gate, OFlags::WRONLY, Mode::empty()).unwrap();
+    rustix::io::write(&gate, b"open\n").unwrap();
+    watcher.wait_for(&N_TYPED.to_string());
+    watcher.wait_for("end");
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn a_job_leads_a_session_that_its_terminal_controls() {
 
 #[test]
 fn a_job_is_asked_to_end_and_then_killed_with_all_it_has_started() {
-    let script = "setsid bash -c 'trap \"\" TERM; echo deaf; while :; do sleep 60; done' & \
+    let script = "setsid bash -c 'trap \"\" TERM HUP; echo deaf; while :; do sleep 60; done' & \
                   trap 'echo asked; exit 3' TERM; wait; wait";
     let mut job = job("bbbbbbbb", script);
     job.read_until("deaf\r\n");
@@ -70,6 +70,27 @@ fn a_job_is_asked_to_end_and_then_killed_with_all_it_has_started() {
     assert!(!job.scope.survivors().is_empty(), "what is deaf lives on");
     let killed = job.scope.end(Duration::ZERO);
     assert!(!killed.is_empty());
+}
+
+#[test]
+fn a_shell_that_ignores_the_polite_signal_ends_by_a_hangup() {
+    let mut job = job("eeeeeeee", "exec bash --norc --noprofile -i");
+    // What it is told before it reads commands may come before it ignores anything.
+    job.read_until("bash");
+    std::io::Write::write_all(&mut job.master, b"echo re''ady\r").unwrap();
+    job.read_until("ready\r\n");
+    job.scope.ask_to_end();
+    assert!(matches!(job.child.wait(), ExitStatus::Signaled { name: "SIGHUP", .. }));
+
+    // What asks for the polite signal gets no other.
+    let mut job = self::job(
+        "ffffffff",
+        "trap 'echo hung up' HUP; trap 'exit 4' TERM; echo on; \
+                                         while :; do sleep 0.1; done",
+    );
+    job.read_until("on\r\n");
+    job.scope.ask_to_end();
+    assert_eq!(job.child.wait(), ExitStatus::Exited(4));
 }
 
 #[test]
