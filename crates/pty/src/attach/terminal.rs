@@ -29,8 +29,9 @@ use crate::{
     tty::{self, Gone},
 };
 
-/// Below everything that is shown, so that what comes next overwrites none of it.
-const BELOW: &[u8] = b"\x1b[9999;1H\r\n";
+/// Below everything that is shown, so that what comes next overwrites none of it. Origin mode comes back with
+/// the saved cursor where a terminal knows no soft reset, as tmux does; here nothing is lost by going home.
+const BELOW: &[u8] = b"\x1b[?6l\x1b[9999;1H\r\n";
 
 /// Two ends of a terminal.
 ///
@@ -128,7 +129,8 @@ impl Terminal {
         let found = tcgetattr(&self.input).map_err(unusable)?;
         let mut raw = found.clone();
         raw.make_raw();
-        let farewell = screen::resets(screen::Levels::UNKNOWN);
+        let mut farewell = screen::resets(screen::Levels::UNKNOWN);
+        farewell.extend_from_slice(BELOW);
         guard.arm(&found, &raw, &farewell).map_err(|why| {
             Failure::not_started("guard_failed", format!("the terminal's guard: {why}"))
         })?;
