@@ -151,6 +151,7 @@ impl Jobs {
         if is_live && let Ok(Reply::Snapshot { text }) = self.order(id, &Control::Snapshot).await {
             return Ok(text);
         }
+        self.check_directory(id)?;
         let files = self.files(id);
         let reading = tokio::task::spawn_blocking(move || {
             stdx::state_file::read(&files.screen(), HOST_SCREEN_FILE_BYTES_MAX)

@@ -90,7 +90,7 @@ impl Job {
     fn host(mut self) -> Result<Self, Failure> {
         let (sender, ready) = mpsc::sync_channel(1);
         let files = self.files.clone();
-        let thread = std::thread::spawn(move || run(&files, || sender.send(()).unwrap()));
+        let thread = std::thread::spawn(move || run(&files, None, || sender.send(()).unwrap()));
         self.thread = Some(thread);
         match ready.recv() {
             Ok(()) => Ok(self),
