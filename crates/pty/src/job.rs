@@ -173,6 +173,7 @@ impl FilesError {
             Self::Refused(_) => "job_refused",
             Self::SocketPath(_) => "socket_path_too_long",
             Self::TooLong => "command_too_long",
+            Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => "disk_full",
             Self::Io(_) => "job_files_unusable",
         }
     }
@@ -186,7 +187,8 @@ impl FilesError {
 
 impl From<FilesError> for Failure {
     fn from(error: FilesError) -> Self {
-        Self::not_started(error.code(), error.to_string())
+        let failure = Self::not_started(error.code(), error.to_string());
+        if failure.code == "disk_full" { failure.with_hint("make room and try again") } else { failure }
     }
 }
 

@@ -76,6 +76,8 @@ pub(crate) struct Writer {
     full: bool,
     /// Whether a failed commit may still come back after a crash.
     unsettled: bool,
+    /// Whether nothing may be written, since the disk was full when it was opened.
+    pub(crate) held: bool,
     /// Whether anybody met damage.
     pub(crate) damaged: Arc<AtomicBool>,
 }
@@ -95,7 +97,8 @@ impl Writer {
         }))?;
         let (store_id, epoch) = identity;
         let damaged = Arc::default();
-        Ok(Self { conn, clock, store_id, epoch, log_pages, full: true, unsettled: false, damaged })
+        let (full, unsettled, held) = (true, false, false);
+        Ok(Self { conn, clock, store_id, epoch, log_pages, full, unsettled, held, damaged })
     }
 
     /// Serves until it is closed or nobody is left to ask.
@@ -341,6 +344,10 @@ impl Writer {
     }
 
     fn close(mut self) -> Result<(), StoreError> {
+        if self.held {
+            // As it was found: clean if it was, and else checked by the next start.
+            return self.conn.close().map_err(|(_, error)| error.into());
+        }
         if self.damaged.load(Ordering::Relaxed) {
             // Not marked as ended cleanly: the next start checks the database.
             tracing::error!("the store met damage; the next start checks it");

@@ -231,7 +231,7 @@ impl Jobs {
         edited.ok_or_else(|| missing(id))?;
         if let Err(error) = self.save(id, Care::PowerLoss).await {
             let why = format!("it is so until the daemon ends, and cannot be written: {error}");
-            return Err(Failure::new("job_files_unusable", Effect::Indeterminate, why));
+            return Err(Failure::new(error.code(), Effect::Indeterminate, why));
         }
         self.tell(JobFact::JobEdited { job: id.clone() }).await;
         self.book().row(id).ok_or_else(|| missing(id))
