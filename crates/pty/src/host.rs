@@ -110,7 +110,16 @@ pub fn run(
     handed: Option<Lock>,
     ready: impl FnOnce(),
 ) -> Result<ExitRecord, Failure> {
-    let (record, clock) = (files.read()?, Clock::system());
+    run_by(Clock::system(), files, handed, ready)
+}
+
+fn run_by(
+    clock: Clock,
+    files: &JobFiles,
+    handed: Option<Lock>,
+    ready: impl FnOnce(),
+) -> Result<ExitRecord, Failure> {
+    let record = files.read()?;
     files.check_socket()?;
     let lock = handed.map_or_else(|| lock(files), Ok)?;
     if files.read_exit()?.is_some() {

@@ -13,6 +13,7 @@ use stdx::proc_id::ProcId;
 
 use crate::home::{Ended, Home};
 
+mod flood;
 mod found;
 mod orders;
 mod people;

@@ -116,7 +116,8 @@ impl Entry {
             condition: Condition { state, status, waiting_for, source, failure },
             pinned: self.note.pinned,
             started_at: Timestamp::from_millis(self.note.started_at),
-            ended_at: self.note.ended_at.map(Timestamp::from_millis),
+            // Not before its beginning, whatever the wall clock was set to meanwhile.
+            ended_at: self.note.ended_at.map(|at| Timestamp::from_millis(at.max(self.note.started_at))),
             program: Program {
                 command: self.record.command.clone(),
                 pid: self.note.worker_pid.filter(|_| self.is_live()),

@@ -13,6 +13,7 @@ use crate::{
     hub::Subscription,
 };
 
+mod clock;
 mod dying;
 mod found;
 mod foreign;
