@@ -144,7 +144,7 @@ fn notices(opening: &store::Opening) -> Vec<String> {
             "the database was damaged ({problem}); it is kept at {path}, and a new, empty one began"
         )
     });
-    let full = opening.full.then(|| {
+    let full = (opening.room == store::Room::Full).then(|| {
         "the disk is full: jobs are listed, attached to and stopped, and nothing else is written; \
          make room, and then: stead daemon stop --keep-jobs"
             .to_owned()

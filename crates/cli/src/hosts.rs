@@ -128,11 +128,8 @@ fn begin(
     let plan = Plan::realize(policy, &Machine::probe())?;
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|errno| not_begun(&errno.to_string()))?;
-    let streams = Stdio {
-        stdin: lock.into(),
-        stdout: writer,
-        stderr: open("/dev/null", OFlags::WRONLY)?,
-    };
+    let streams =
+        Stdio { stdin: lock.into(), stdout: writer, stderr: open("/dev/null", OFlags::WRONLY)? };
     let child = scope::launch_detached(&plan, &streams)?;
     drop(streams);
     let said = first_line(reader, Duration::from_millis(HOST_READY_MS_MAX));

@@ -188,7 +188,11 @@ impl FilesError {
 impl From<FilesError> for Failure {
     fn from(error: FilesError) -> Self {
         let failure = Self::not_started(error.code(), error.to_string());
-        if failure.code == "disk_full" { failure.with_hint("make room and try again") } else { failure }
+        if failure.code == "disk_full" {
+            failure.with_hint("make room and try again")
+        } else {
+            failure
+        }
     }
 }
 
@@ -271,7 +275,8 @@ impl JobFiles {
     /// Tells whether there is such a job, in a directory of ours.
     #[must_use]
     pub fn exists(&self) -> bool {
-        state_file::check_private(&self.dir).is_ok() && matches!(state_file::size(&self.record()), Ok(Some(_)))
+        state_file::check_private(&self.dir).is_ok()
+            && matches!(state_file::size(&self.record()), Ok(Some(_)))
     }
 
     /// Makes the job's directory and writes what it is.

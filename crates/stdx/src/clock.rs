@@ -70,9 +70,14 @@ pub struct Clock(Source);
 
 #[derive(Debug, Clone)]
 enum Source {
-    System { started: Instant },
+    System {
+        started: Instant,
+    },
     /// The system's, whose wall clock somebody has set by so many milliseconds.
-    Set { started: Instant, by: Arc<AtomicI64> },
+    Set {
+        started: Instant,
+        by: Arc<AtomicI64>,
+    },
     Manual(Arc<AtomicI64>),
 }
 
@@ -101,7 +106,9 @@ impl Clock {
     pub fn now(&self) -> Timestamp {
         match &self.0 {
             Source::System { .. } => wall(),
-            Source::Set { by, .. } => Timestamp(wall().0.saturating_add(by.load(Ordering::Relaxed))),
+            Source::Set { by, .. } => {
+                Timestamp(wall().0.saturating_add(by.load(Ordering::Relaxed)))
+            }
             Source::Manual(millis) => Timestamp(millis.load(Ordering::Relaxed)),
         }
     }

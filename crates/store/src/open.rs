@@ -65,8 +65,19 @@ pub struct Opening {
     pub set_aside: Option<SetAside>,
     /// The copy made before the schema was migrated.
     pub migrated_from: Option<PathBuf>,
-    /// The disk is full: what is stored is read, and nothing is written until the next opening.
-    pub full: bool,
+    /// Whether there was room to write.
+    pub room: Room,
+}
+
+/// Whether a store can be written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Room {
+    /// It can.
+    #[default]
+    Enough,
+    /// The disk was full when it was opened: what is stored is read, and nothing is written until the next
+    /// opening.
+    Full,
 }
 
 /// A damaged database that was moved away.
@@ -103,8 +114,8 @@ pub(crate) fn writer(options: &Options, steps: &[&str]) -> Result<Ready, StoreEr
         }
         // Without room the engine fails in several ways; what it could not do is told by the first one.
         Err(error @ (StoreError::Full { .. } | StoreError::Io { .. })) if files::is_full(&path) => {
-            held::open(options, &path, steps.len()).map_err(|_| {
-                tracing::error!(%error, "the store cannot be opened on a full disk");
+            held::open(options, &path, steps.len()).map_err(|reading| {
+                tracing::error!(%error, %reading, "the store cannot be opened on a full disk");
                 StoreError::Full { effect: vocab::outcome::Effect::NotStarted }
             })
         }
@@ -149,11 +160,7 @@ fn attempt(options: &Options, path: &Path, steps: &[&str]) -> Result<Ready, Stor
 }
 
 /// Opens the database for reading only. `full` says that nothing can be written beside it either.
-pub(crate) fn reader(
-    path: &Path,
-    vfs: Option<&str>,
-    full: bool,
-) -> Result<Connection, StoreError> {
+pub(crate) fn reader(path: &Path, vfs: Option<&str>, full: bool) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;

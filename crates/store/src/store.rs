@@ -17,7 +17,7 @@ use crate::{
     encode::{BASE_BYTES, Sealed},
     error::StoreError,
     migrate,
-    open::{self, Opening, Options},
+    open::{self, Opening, Options, Room},
     reader::{self, Readers},
     rows::{
         Counts, Filter, MessagePage, Page, PageMark, Resolved, SessionRow, StoredRun, Transcript,
@@ -64,18 +64,18 @@ impl Store {
         // Every job takes at least `BASE_BYTES` of room, so the channel itself is never full.
         let (jobs, inbox) = mpsc::channel(STORE_QUEUE_BYTES_MAX / BASE_BYTES + 1);
         let identity = (ready.store_id, ready.epoch);
-        let path = ready.path.clone();
-        let readers = Readers::new(path, options.vfs.clone(), reader::IDLE, ready.opening.full);
+        let (path, full) = (ready.path.clone(), ready.opening.room == Room::Full);
+        let readers = Readers::new(path, options.vfs.clone(), reader::IDLE, full);
         let mut writer = Writer::new(ready.conn, options.clock.clone(), identity)?;
         writer.damaged = readers.damaged();
-        writer.held = ready.opening.full;
+        writer.room = ready.opening.room;
         std::thread::Builder::new()
             .name("store-write".into())
             .stack_size(1 << 20)
             .spawn(move || writer.serve(inbox))
             .map_err(|error| StoreError::io(&ready.path, &error))?;
         let room = Arc::new(Semaphore::new(STORE_QUEUE_BYTES_MAX / ROOM_BYTES));
-        Ok((Self(Arc::new(Inner { epoch, jobs, room, readers, full: ready.opening.full })), ready.opening))
+        Ok((Self(Arc::new(Inner { epoch, jobs, room, readers, full })), ready.opening))
     }
 
     /// Returns the right to write of this start.

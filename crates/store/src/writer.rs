@@ -12,18 +12,20 @@ use std::{
 use rusqlite::{Connection, hooks::Wal};
 use stdx::clock::Clock;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
-use vocab::{
-    limits::{STORE_GROUP_BYTES_MAX, STORE_WAL_PAGES_MAX},
-    outcome::Effect,
-};
+use vocab::{limits::STORE_WAL_PAGES_MAX, outcome::Effect};
 
 use crate::{
     apply::{self, Scene},
     batch::{Appended, Durability},
     encode::Sealed,
     error::StoreError,
+    open::Room,
     sql::{meta, meta_count, set_meta},
 };
+
+mod gather;
+
+use gather::gather;
 
 /// A batch with the one who waits for it.
 #[derive(Debug)]
@@ -76,8 +78,7 @@ pub(crate) struct Writer {
     full: bool,
     /// Whether a failed commit may still come back after a crash.
     unsettled: bool,
-    /// Whether nothing may be written, since the disk was full when it was opened.
-    pub(crate) held: bool,
+    pub(crate) room: Room,
     /// Whether anybody met damage.
     pub(crate) damaged: Arc<AtomicBool>,
 }
@@ -97,8 +98,8 @@ impl Writer {
         }))?;
         let (store_id, epoch) = identity;
         let damaged = Arc::default();
-        let (full, unsettled, held) = (true, false, false);
-        Ok(Self { conn, clock, store_id, epoch, log_pages, full, unsettled, held, damaged })
+        let (full, unsettled, room) = (true, false, Room::Enough);
+        Ok(Self { conn, clock, store_id, epoch, log_pages, full, unsettled, room, damaged })
     }
 
     /// Serves until it is closed or nobody is left to ask.
@@ -344,7 +345,7 @@ impl Writer {
     }
 
     fn close(mut self) -> Result<(), StoreError> {
-        if self.held {
+        if self.room == Room::Full {
             // As it was found: clean if it was, and else checked by the next start.
             return self.conn.close().map_err(|(_, error)| error.into());
         }
@@ -365,23 +366,6 @@ impl Writer {
         self.empty_log()?;
         self.conn.close().map_err(|(_, error)| error.into())
     }
-}
-
-/// Takes what waits behind a batch, up to a size; a job of another kind ends the group.
-fn gather(first: Member, jobs: &mut mpsc::Receiver<Job>) -> (Vec<Member>, Option<Job>) {
-    let mut bytes = first.sealed.bytes;
-    let mut group = vec![first];
-    while bytes < STORE_GROUP_BYTES_MAX {
-        match jobs.try_recv() {
-            Ok(Job::Append(member)) => {
-                bytes += member.sealed.bytes;
-                group.push(*member);
-            }
-            Ok(other) => return (group, Some(other)),
-            Err(_) => break,
-        }
-    }
-    (group, None)
 }
 
 fn refuse_waiting(mut jobs: mpsc::Receiver<Job>) {

@@ -117,7 +117,10 @@ impl Entry {
             pinned: self.note.pinned,
             started_at: Timestamp::from_millis(self.note.started_at),
             // Not before its beginning, whatever the wall clock was set to meanwhile.
-            ended_at: self.note.ended_at.map(|at| Timestamp::from_millis(at.max(self.note.started_at))),
+            ended_at: self
+                .note
+                .ended_at
+                .map(|at| Timestamp::from_millis(at.max(self.note.started_at))),
             program: Program {
                 command: self.record.command.clone(),
                 pid: self.note.worker_pid.filter(|_| self.is_live()),
@@ -230,12 +233,7 @@ impl Book {
     }
 
     /// Takes over an end. Returns the state; none when it was known. Who waits for it is woken up later.
-    pub(super) fn end(
-        &mut self,
-        id: &JobId,
-        end: Ending,
-        now: i64,
-    ) -> Option<JobState> {
+    pub(super) fn end(&mut self, id: &JobId, end: Ending, now: i64) -> Option<JobState> {
         let entry = self.entries.get_mut(id).filter(|entry| entry.is_live())?;
         entry.end(end, now);
         Some(entry.note.told.state)
@@ -288,15 +286,16 @@ pub(super) enum Ending {
 
 /// Says how a job ended: by its exit record, and without one by what is known all the same.
 fn how_it_ended(end: &Ending, stop_requested: bool) -> Told {
+    let untold = |status: Option<String>| {
+        let state = if stop_requested { JobState::Stopped } else { JobState::Failed };
+        Told { status, ..Told::by_process(state) }
+    };
     let exit = match end {
         Ending::Told(exit) => exit,
-        Ending::Unreadable(_) | Ending::Untold => {
-            let state = if stop_requested { JobState::Stopped } else { JobState::Failed };
-            let status = match end {
-                Ending::Unreadable(fault) => Some(fault.failure.message.clone()),
-                _ => (!stop_requested).then(|| "its host died, and the program with it".to_owned()),
-            };
-            return Told { status, ..Told::by_process(state) };
+        Ending::Unreadable(fault) => return untold(Some(fault.failure.message.clone())),
+        Ending::Untold => {
+            let died = || "its host died, and the program with it".to_owned();
+            return untold((!stop_requested).then(died));
         }
     };
     if exit.stopped || stop_requested {

@@ -48,7 +48,8 @@ impl Fault {
         };
         let again = "stead daemon stop --keep-jobs lets the next command read it again";
         let hint = format!("{mend}; {again}, and stead rm {id} removes the job with it");
-        let failure = Failure::new(error.code(), Effect::Indeterminate, format!("{subject}: {error}"));
+        let failure =
+            Failure::new(error.code(), Effect::Indeterminate, format!("{subject}: {error}"));
         Self { what, failure: failure.with_hint(hint) }
     }
 }

@@ -8,7 +8,7 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::{Opening, Options, Ready, connect, quick_check};
+use super::{Opening, Options, Ready, Room, connect, quick_check};
 use crate::{
     error::StoreError,
     files,
@@ -32,7 +32,7 @@ pub(super) fn open(options: &Options, path: &Path, n_steps: usize) -> Result<Rea
     }
     // Not taken: nothing is written under it.
     let epoch = meta_count(&conn, "epoch")?;
-    let opening = Opening { unclean, full: true, ..Opening::default() };
+    let opening = Opening { unclean, room: Room::Full, ..Opening::default() };
     Ok(Ready { conn, path: path.to_owned(), store_id, epoch, opening })
 }
 

@@ -50,7 +50,7 @@ fn on_a_full_disk_what_is_stored_is_read_and_nothing_is_written() {
         let before = names();
         let held = held::open(&options, &path, migrate::STEPS.len()).unwrap();
         assert_eq!((&held.store_id, held.epoch), (&store_id, ready.epoch));
-        assert_eq!((held.opening.full, held.opening.unclean), (true, unclean));
+        assert_eq!((held.opening.room, held.opening.unclean), (Room::Full, unclean));
         let reading = reader(&path, None, true).unwrap();
         assert_eq!(meta_count(&reading, "epoch").unwrap(), ready.epoch);
         assert_eq!(names(), before);
@@ -62,6 +62,8 @@ fn on_a_full_disk_what_is_stored_is_read_and_nothing_is_written() {
     ready.conn.close().unwrap();
     assert_eq!(names().len(), 1);
     check(false);
+    // There is room where tests run, and this much is asked for.
+    assert!(!files::is_full(&path) && vocab::limits::STORE_ROOM_BYTES_MIN == 256 << 10);
     // One that would have to be migrated first is not opened.
     let newer = held::open(&options, &path, migrate::STEPS.len() + 1);
     assert_eq!(newer.unwrap_err().code(), "disk_full");

@@ -6,8 +6,8 @@ use vocab::limits::{RECORD_BYTES_MAX, RECORD_FILE_BYTES_MAX};
 
 use super::{Home, bg, note, process, row};
 
-/// What is printed where nobody says how much: enough to have gone round the recording once.
-const MIB: u64 = 96;
+/// What is printed where nobody says how much: more than the screen, its scrollback and every queue hold.
+const MIB: u64 = 8;
 
 /// What a host may ever hold: its screen, its scrollback, and what it has not written yet.
 const RESIDENT_KIB_MAX: u64 = 48 << 10;
@@ -27,10 +27,10 @@ fn a_program_that_prints_for_ever_fills_neither_memory_nor_disk_and_its_last_wor
     let mib = std::env::var("STEAD_TEST_FLOOD_MIB").ok().and_then(|mib| mib.parse().ok());
     let bytes = mib.unwrap_or(MIB) << 20;
     let home = Home::new();
-    let words = "0123456789 abcdefghijklmnopqrstuvwxyz \\033[31mred\\033[0m ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    let script = format!(
-        "yes \"$(printf '{words}')\" | head -c {bytes}; echo; echo last words; read x"
-    );
+    let words =
+        "0123456789 abcdefghijklmnopqrstuvwxyz \\033[31mred\\033[0m ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    let script =
+        format!("yes \"$(printf '{words}')\" | head -c {bytes}; echo; echo last words; read x");
     let id = bg(&home, &script);
     while !home.stead(&["logs", &id]).out.contains("last words") {}
     let host = process(&note(&home, &id)["hostPid"]);

@@ -11,7 +11,8 @@ use super::{Home, bg, daemon, gone, kill, note, process, row};
 fn zombies_of(parent: u32) -> Vec<u32> {
     let names = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
     let pids = names.filter_map(|name| name.to_str()?.parse::<u32>().ok());
-    pids.filter(|pid| Stat::of(*pid).is_some_and(|one| one.zombie && one.parent == parent)).collect()
+    pids.filter(|pid| Stat::of(*pid).is_some_and(|one| one.zombie && one.parent == parent))
+        .collect()
 }
 
 #[test]
@@ -31,7 +32,10 @@ fn a_host_that_nobody_noted_and_that_has_no_socket_is_found_by_its_lock() {
     assert!(stopped.starts_with("stopped"), "{stopped}");
     assert_eq!(row(&home, &id)["state"], "stopped");
     let after = note(&home, &id);
-    assert_eq!((&after["hostPid"], &after["hostToken"]), (&before["hostPid"], &before["hostToken"]));
+    assert_eq!(
+        (&after["hostPid"], &after["hostToken"]),
+        (&before["hostPid"], &before["hostToken"])
+    );
 }
 
 #[test]
@@ -43,7 +47,10 @@ fn a_job_that_cannot_be_read_is_attached_to_stopped_and_removed_by_a_person() {
     stdx::state_file::publish(&dir.join("job.json"), b"{\"id\"").unwrap();
     stdx::state_file::publish(&dir.join("state.json"), b"").unwrap();
     let found = row(&home, &id);
-    assert_eq!((&found["state"], &found["failure"]["code"]), (&json!("working"), &json!("job_malformed")));
+    assert_eq!(
+        (&found["state"], &found["failure"]["code"]),
+        (&json!("working"), &json!("job_malformed"))
+    );
     home.stead(&["send", &id, "abc"]).with(0);
     while !home.stead(&["logs", &id]).out.contains("got:abc") {}
     home.stead(&["stop", &id]).with(0);

@@ -76,7 +76,8 @@ impl Group {
     fn make() -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
         let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-        let Some(mount) = mounts.find(|fields| fields[2] == "cgroup2").map(|fields| fields[1].to_owned())
+        let Some(mount) =
+            mounts.find(|fields| fields[2] == "cgroup2").map(|fields| fields[1].to_owned())
         else {
             eprintln!("not run: no control groups of the second version are mounted");
             return None;
@@ -111,7 +112,9 @@ impl Drop for Group {
         for name in fs::read_dir(&self.0).unwrap().flatten().map(|entry| entry.path()) {
             if name.is_dir() {
                 fs::write(name.join("cgroup.kill"), "1").ok();
-                while fs::read_to_string(name.join("cgroup.procs")).is_ok_and(|left| !left.is_empty()) {}
+                while fs::read_to_string(name.join("cgroup.procs"))
+                    .is_ok_and(|left| !left.is_empty())
+                {}
                 fs::remove_dir(name).ok();
             }
         }
@@ -127,12 +130,12 @@ fn a_host_moves_into_a_control_group_beside_the_daemons_and_outlives_that() {
     let line = format!("echo $$ >'{}/cgroup.procs' && exec \"$0\" daemon start", dir.display());
     home.shell(&line).with(0);
     let first = daemon(&home);
-    assert!(group.processes("daemon").lines().any(|pid| pid == first.pid.to_string()));
+    assert!(group.processes("daemon").lines().any(|pid| pid.parse() == Ok(first.pid)));
     let id = bg(&home, "read x");
     let beside = format!("stead-job-{id}");
     let (host, program) = (note(&home, &id)["hostPid"].clone(), row(&home, &id)["pid"].clone());
-    for pid in [&host, &program] {
-        assert!(group.processes(&beside).lines().any(|one| one == pid.to_string()), "{pid}");
+    for pid in [host.to_string(), program.to_string()] {
+        assert!(group.processes(&beside).lines().any(|one| one == pid), "{pid}");
     }
     // As a service manager ends a service: all that is in its group, at once.
     if fs::write(dir.join("cgroup.kill"), "1").is_err() {

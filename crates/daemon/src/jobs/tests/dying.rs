@@ -2,7 +2,7 @@
 
 use std::sync::{
     Condvar,
-    mpsc::{Receiver, Sender, channel},
+    mpsc::{Receiver, SyncSender, sync_channel},
 };
 
 use super::*;
@@ -10,7 +10,7 @@ use super::*;
 /// Ends leftovers when it is told to, and says when it was asked.
 #[derive(Debug)]
 struct Resisting {
-    asked: Mutex<Sender<JobId>>,
+    asked: Mutex<SyncSender<JobId>>,
     is_let: Mutex<bool>,
     changed: Condvar,
 }
@@ -29,7 +29,7 @@ impl Launcher for Resisting {
 
 impl Resisting {
     fn new() -> (Arc<Self>, Receiver<JobId>) {
-        let (sender, asked) = channel();
+        let (sender, asked) = sync_channel(64);
         let (is_let, changed) = (Mutex::new(false), Condvar::new());
         (Arc::new(Self { asked: Mutex::new(sender), is_let, changed }), asked)
     }

@@ -1,5 +1,7 @@
 //! Job directories that others could get into, or that are not ours at all.
 
+#![expect(clippy::disallowed_methods, reason = "a test damages the files that it made")]
+
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},

@@ -1,5 +1,7 @@
 //! Jobs whose files were damaged, while their program runs or after its end.
 
+#![expect(clippy::disallowed_methods, reason = "a test damages the files that it made")]
+
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
@@ -47,7 +49,7 @@ impl Damage {
         };
         stdx::state_file::publish(path, &damaged).unwrap();
         if matches!(self, Self::Locked) {
-            fs::set_permissions(path, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o000)).unwrap();
         }
         Some(damaged)
     }

@@ -1,5 +1,7 @@
 //! A job's directory that others have touched, or that luck has.
 
+#![expect(clippy::disallowed_methods, reason = "a test damages the files that it made")]
+
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
