@@ -61,7 +61,7 @@ async fn check_refused(rig: &Rig, files: &JobFiles, real: &Path, said: &str) {
     assert_eq!(code(life.jobs.stop(&person(), job).await.map(drop)), "job_refused");
     assert_eq!(code(life.jobs.respawn(&person(), job).await.map(drop)), "job_refused");
     assert_eq!(code(life.jobs.screen(job).await.map(drop)), "job_refused");
-    assert_eq!(code(life.jobs.pin(&person(), job, true).await.map(drop)), "job_files_unusable");
+    assert_eq!(code(life.jobs.pin(&person(), job, true).await.map(drop)), "job_refused");
     assert!(pty::record::Reader::open(files).is_err());
     assert_eq!(names().collect::<std::collections::BTreeSet<_>>(), before);
     assert_eq!(fs::read(real.join("job.json")).unwrap(), record);

@@ -52,7 +52,8 @@ async fn what_ended_meanwhile_is_told_by_the_record_or_by_its_absence() {
         files.write_note(&note).unwrap();
     }
     rig.files(&jobs[1]).forget_exit().unwrap();
-    let exit = ExitRecord { code: Some(0), signal: None, at: 7, stopped: false, failure: None };
+    let at = rig.clock.now().as_millis() + 7;
+    let exit = ExitRecord { code: Some(0), signal: None, at, stopped: false, failure: None };
     rig.files(&jobs[0]).write_exit(&exit).unwrap();
     let mut life = rig.begin().await;
     for job in &jobs {
@@ -61,7 +62,7 @@ async fn what_ended_meanwhile_is_told_by_the_record_or_by_its_absence() {
     let rows = life.jobs.rows(&Wanted::default()).await;
     let found: HashMap<_, _> = rows.iter().map(|row| (id(row), row)).collect();
     assert_eq!(found[&jobs[0]].condition.state, JobState::Done);
-    assert_eq!(found[&jobs[0]].ended_at, Some(Timestamp::from_millis(7)));
+    assert_eq!(found[&jobs[0]].ended_at, Some(Timestamp::from_millis(at)));
     assert_eq!(found[&jobs[1]].condition.state, JobState::Failed);
     assert!(found[&jobs[1]].condition.status.as_deref().unwrap().contains("its host died"));
     assert_eq!(*rig.launcher.cleared.lock().unwrap(), [jobs[1].clone()]);
