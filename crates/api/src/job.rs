@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
-use vocab::job::JobState;
+use vocab::{job::JobState, outcome::Failure};
 
 /// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +63,9 @@ pub struct JobRow {
     pub env_names: Vec<String>,
     /// How the program ended.
     pub exit: Option<Exit>,
+    /// Why the row is not wholly known, and what mends that: a file of it that cannot be read. There only then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
 }
 
 /// The query of `GET /jobs`.

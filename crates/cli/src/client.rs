@@ -43,8 +43,7 @@ pub(crate) enum Found {
 /// # Errors
 /// When something else answers, or a daemon that speaks another protocol.
 pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
-    let read = state_file::read(&paths.registration(), STATE_FILE_BYTES_MAX)
-        .map_err(|error| refused(&error))?;
+    let read = single::registration(paths).map_err(|error| refused(&error))?;
     let Some(bytes) = read else { return Ok(Found::Nobody) };
     // A registration that cannot be read is a dead one's: only the holder of the lock writes it.
     let Ok(registration) = serde_json::from_slice::<Registration>(&bytes) else {

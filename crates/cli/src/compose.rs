@@ -87,9 +87,14 @@ pub(crate) async fn compose(
         settings: settings(&config.run),
         scratch: paths.home.join("sessions"),
     });
-    let closed = sessions.mend().await?;
-    if closed > 0 {
-        tracing::warn!(runs = closed, "interrupted runs were closed");
+    if store.is_full() {
+        // The next start that has room does it.
+        tracing::warn!("interrupted runs are left open, since nothing can be written");
+    } else {
+        let closed = sessions.mend().await?;
+        if closed > 0 {
+            tracing::warn!(runs = closed, "interrupted runs were closed");
+        }
     }
     tokio::spawn(Arc::clone(&sessions).watch_deadlines());
     let jobs = Jobs::new(JobParts {
@@ -142,7 +147,12 @@ fn notices(opening: &store::Opening) -> Vec<String> {
             "the database was damaged ({problem}); it is kept at {path}, and a new, empty one began"
         )
     });
-    aside.collect()
+    let full = (opening.room == store::Room::Full).then(|| {
+        "the disk is full: jobs are listed, attached to and stopped, and nothing else is written; \
+         make room, and then: stead daemon stop --keep-jobs"
+            .to_owned()
+    });
+    aside.chain(full).collect()
 }
 
 /// Reads the pages that may call.

@@ -34,7 +34,8 @@ pub(crate) fn code_of(code: &str) -> u8 {
         | "no_live_run"
         | "unknown_block" => NOT_FOUND,
         "person_required" | "approval_required" | "denied" | "forbidden" | "locked"
-        | "unauthorized" | "foreign_host" | "foreign_origin" | "keys_need_socket" => REFUSED,
+        | "job_refused" | "unauthorized" | "foreign_host" | "foreign_origin"
+        | "keys_need_socket" => REFUSED,
         "daemon_unreachable"
         | "daemon_start_failed"
         | "daemon_checking"

@@ -72,11 +72,11 @@ impl Launcher for Hosts {
         let forgets = place.clone();
         Box::pin(async move {
             let id = files.id().clone();
-            let starting = move || start(&environment, &place, &id);
+            let starting = move || start(&environment, &place, &files);
             let started = tokio::task::spawn_blocking(starting).await;
             let child = started.unwrap_or_else(|_| Err(not_begun("starting it failed")))?;
             let host = child.id().clone();
-            tokio::spawn(reap(child, forgets, files.id().clone()));
+            tokio::spawn(reap(child, forgets, id));
             Ok(host)
         })
     }
@@ -94,13 +94,14 @@ impl Launcher for Hosts {
 fn start(
     environment: &[(OsString, OsString)],
     place: &Place,
-    id: &JobId,
+    files: &JobFiles,
 ) -> Result<Child, Failure> {
-    match begin(environment, &place.command(id), id) {
+    let id = files.id();
+    match begin(environment, &place.command(id), files) {
         Err(failure) if failure.code == NOT_PLACED => {
             // The manager may be gone by now, or may refuse; a job is worth more than its place.
             tracing::warn!(job = %id, why = failure.message, "a host has no place of its own");
-            begin(environment, &Place::Session.command(id), id)
+            begin(environment, &Place::Session.command(id), files)
         }
         begun => begun,
     }
@@ -112,8 +113,12 @@ const NOT_PLACED: &str = "host_not_placed";
 fn begin(
     environment: &[(OsString, OsString)],
     command: &[OsString],
-    id: &JobId,
+    files: &JobFiles,
 ) -> Result<Child, Failure> {
+    // Taken here and handed on: whoever asks meanwhile, after our own death too, sees that the job has a
+    // host, although it has no socket yet and nobody has noted it.
+    let lock = pty::host::lock(files)?;
+    let id = files.id();
     let mut built = Environment::for_jobs(&[], environment);
     // It marks the program's processes; the host itself is none of them.
     built.remove(vocab::ids::JOB_MARKER);
@@ -123,11 +128,8 @@ fn begin(
     let plan = Plan::realize(policy, &Machine::probe())?;
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|errno| not_begun(&errno.to_string()))?;
-    let streams = Stdio {
-        stdin: open("/dev/null", OFlags::RDONLY)?,
-        stdout: writer,
-        stderr: open("/dev/null", OFlags::WRONLY)?,
-    };
+    let streams =
+        Stdio { stdin: lock.into(), stdout: writer, stderr: open("/dev/null", OFlags::WRONLY)? };
     let child = scope::launch_detached(&plan, &streams)?;
     drop(streams);
     let said = first_line(reader, Duration::from_millis(HOST_READY_MS_MAX));
@@ -224,11 +226,14 @@ mod tests {
 
     #[test]
     fn a_program_that_is_no_host_is_told_apart_from_one_that_failed() {
+        let dir = tempfile::tempdir().unwrap();
         let id: JobId = "0123abcd".parse().unwrap();
+        let files = JobFiles::new(dir.path(), dir.path(), &id);
+        stdx::state_file::ensure_dir(files.dir()).unwrap();
         let path = [("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
         let check = |command: &[&str], code: &str| {
             let command: Vec<OsString> = command.iter().map(OsString::from).collect();
-            assert_eq!(begin(&path, &command, &id).unwrap_err().code, code, "{command:?}");
+            assert_eq!(begin(&path, &command, &files).unwrap_err().code, code, "{command:?}");
         };
         // The manager's program ended without starting anything.
         check(&["sh", "-c", "exit 1"], NOT_PLACED);

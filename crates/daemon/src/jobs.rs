@@ -10,6 +10,7 @@ mod adopt;
 mod begin;
 mod book;
 mod ending;
+mod fault;
 mod kin;
 mod link;
 mod name;
@@ -30,10 +31,11 @@ use futures_util::future::BoxFuture;
 use pty::job::{FilesError, JobFiles};
 use stdx::{clock::Clock, proc_id::ProcId};
 use store::{Batch, Store};
-use tokio::sync::{Mutex as Lane, OnceCell};
+use tokio::sync::{Mutex as Lane, OnceCell, Semaphore};
 use vocab::{
     fact::JobFact,
     ids::JobId,
+    limits::JOBS_FINISHED_AT_ONCE,
     outcome::{Effect, Failure},
 };
 
@@ -98,6 +100,8 @@ pub struct Jobs {
     planting: Lane<()>,
     /// Filled once the jobs of earlier daemons were looked at.
     adopted: OnceCell<()>,
+    /// Whoever ends what a dead host has left waits for a turn here.
+    finishing: Semaphore,
     is_closed: AtomicBool,
 }
 
@@ -112,7 +116,9 @@ impl Jobs {
     #[must_use]
     pub fn new(parts: Parts) -> Arc<Self> {
         let (book, planting, adopted) = (Mutex::default(), Lane::default(), OnceCell::new());
-        Arc::new(Self { parts, book, planting, adopted, is_closed: AtomicBool::new(false) })
+        let finishing = Semaphore::new(JOBS_FINISHED_AT_ONCE);
+        let is_closed = AtomicBool::new(false);
+        Arc::new(Self { parts, book, planting, adopted, finishing, is_closed })
     }
 
     /// Returns the rows that are wanted, oldest first.
@@ -190,6 +196,7 @@ impl Jobs {
         };
         let _turn = writing.lock().await;
         let Some(note) = self.book().get(id).map(|entry| entry.note.clone()) else { return Ok(()) };
+        self.check_directory(id)?;
         let files = self.files(id);
         let write = move || match care {
             Care::PowerLoss => files.write_note(&note),
@@ -197,6 +204,14 @@ impl Jobs {
         };
         let broken = |_| Err(FilesError::Io(std::io::Error::other("it broke off")));
         tokio::task::spawn_blocking(write).await.unwrap_or_else(broken)
+    }
+
+    /// Demands that a job's directory is ours.
+    fn check_directory(&self, id: &JobId) -> Result<(), FilesError> {
+        let book = self.book();
+        let refused = book.get(id).filter(|entry| entry.is_refused());
+        let why = refused.and_then(|entry| Some(entry.fault.as_ref()?.failure.message.clone()));
+        why.map_or(Ok(()), |why| Err(FilesError::Refused(why)))
     }
 
     /// Saves a note where a full disk keeps nobody from going on: it is in the book, and a restart finds

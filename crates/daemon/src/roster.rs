@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use arbiter::{Confidence, Explanation, Source};
 use stdx::clock::Timestamp;
-use vocab::job::JobState;
+use vocab::{job::JobState, outcome::Failure};
 
 /// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub struct Condition {
     pub waiting_for: Option<String>,
     /// Where that is known from.
     pub source: Option<String>,
+    /// Why it is not wholly known, and what mends that.
+    pub failure: Option<Failure>,
 }
 
 /// What only jobs have.

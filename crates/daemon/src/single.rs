@@ -3,7 +3,7 @@
 //! Liveness is an authenticated handshake, never a pid. The lock ends with its process, so a stale
 //! registration never keeps a new daemon from starting.
 
-use std::io;
+use std::{io, path::PathBuf};
 
 use stdx::{lock::Lock, secret::Secret, state_file};
 use vocab::limits::STATE_FILE_BYTES_MAX;
@@ -40,12 +40,24 @@ impl Claim {
         Ok(Self { paths: paths.clone(), _lock: Lock::acquire(&paths.lock())? })
     }
 
-    /// Publishes where the daemon is; readers see the whole registration or none.
+    /// Publishes where the daemon is; readers see the whole registration or none. On a full disk it stands
+    /// beside the socket.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn publish(&self, registration: &[u8]) -> io::Result<()> {
-        state_file::publish(&self.paths.registration(), registration)
+        let (usual, beside) = (self.paths.registration(), beside_socket(&self.paths));
+        match state_file::publish(&usual, registration) {
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+                // One of a daemon that died would be found first.
+                state_file::remove(&usual)?;
+                state_file::publish(&beside, registration)
+            }
+            published => {
+                state_file::remove(&beside)?;
+                published
+            }
+        }
     }
 
     /// Takes the registration back. Only the holder of the lock does, so it is its own.
@@ -53,9 +65,28 @@ impl Claim {
     /// # Errors
     /// When it cannot be removed.
     pub fn withdraw(&self) -> io::Result<()> {
-        state_file::remove(&self.paths.registration())?;
-        Ok(())
+        let usual = state_file::remove(&self.paths.registration());
+        state_file::remove(&beside_socket(&self.paths))?;
+        usual.map(drop)
     }
+}
+
+/// Reads the registration; none where no daemon has published any.
+///
+/// # Errors
+/// When it cannot be read, or is not ours alone.
+pub fn registration(paths: &Paths) -> io::Result<Option<Vec<u8>>> {
+    match state_file::read(&paths.registration(), STATE_FILE_BYTES_MAX)? {
+        Some(bytes) => Ok(Some(bytes)),
+        None => state_file::read(&beside_socket(paths), STATE_FILE_BYTES_MAX),
+    }
+}
+
+/// Says where the registration stands when the state directory has no room for it.
+fn beside_socket(paths: &Paths) -> PathBuf {
+    let mut name = paths.socket().into_os_string();
+    name.push(".json");
+    PathBuf::from(name)
 }
 
 /// Tells whether the process `pid` is the daemon of this state root: whether it holds the lock.

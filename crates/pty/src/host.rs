@@ -90,19 +90,37 @@ enum Source {
     Client(u64),
 }
 
+/// Takes the lock of a job's host, which says that the job has one.
+///
+/// # Errors
+/// When another host has it, or the system says no.
+pub fn lock(files: &JobFiles) -> Result<Lock, Failure> {
+    let lock = files.lock().map_err(|error| unusable(&error))?;
+    lock.ok_or_else(|| Failure::not_started("locked", format!("job {} has a host", files.id())))
+}
+
 /// Runs a job to its end and returns how that was. `ready` is called once its socket listens and its
-/// program runs.
+/// program runs. `handed` is the job's lock where whoever has started this process took it.
 ///
 /// # Errors
 /// When the job cannot be started, which its exit record tells as well, or the system refuses to wait.
-pub fn run(files: &JobFiles, ready: impl FnOnce()) -> Result<ExitRecord, Failure> {
-    let (record, clock) = (files.read()?, Clock::system());
+pub fn run(
+    files: &JobFiles,
+    handed: Option<Lock>,
+    ready: impl FnOnce(),
+) -> Result<ExitRecord, Failure> {
+    run_by(Clock::system(), files, handed, ready)
+}
+
+fn run_by(
+    clock: Clock,
+    files: &JobFiles,
+    handed: Option<Lock>,
+    ready: impl FnOnce(),
+) -> Result<ExitRecord, Failure> {
+    let record = files.read()?;
     files.check_socket()?;
-    let lock =
-        Lock::try_acquire(&files.dir().join("host.lock")).map_err(|error| unusable(&error))?;
-    let Some(lock) = lock else {
-        return Err(Failure::not_started("locked", format!("job {} has a host", files.id())));
-    };
+    let lock = handed.map_or_else(|| lock(files), Ok)?;
     if files.read_exit()?.is_some() {
         return Err(Failure::not_started("job_ended", format!("job {} has ended", files.id())));
     }

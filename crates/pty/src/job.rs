@@ -12,7 +12,7 @@ use std::{
 };
 
 use rustix::fs::FileType;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use stdx::state_file;
 use vocab::{
     ids::JobId,
@@ -23,8 +23,10 @@ use vocab::{
 
 use crate::hello;
 
+mod keep;
 mod note;
 
+pub use keep::{SCHEMA, Salvaged};
 pub use note::{HostNote, JobNote, Told};
 
 /// `job.json`: what was asked to be started. Written once, before anything is started.
@@ -139,6 +141,17 @@ pub enum FilesError {
         /// What is wrong with it.
         why: String,
     },
+    /// A newer build has written it.
+    #[error("{path} is of form {found}, and this build reads forms up to {SCHEMA}")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its form.
+        found: u64,
+    },
+    /// The directory is none of ours.
+    #[error("{0}")]
+    Refused(String),
     /// The socket's path is longer than the kernel takes.
     #[error(
         "{0} is longer than a socket's path may be; set STEAD_RUNTIME_DIR to a shorter directory"
@@ -159,8 +172,11 @@ impl FilesError {
         match self {
             Self::Missing(_) => "job_not_found",
             Self::Malformed { .. } => "job_malformed",
+            Self::Newer { .. } => "job_newer",
+            Self::Refused(_) => "job_refused",
             Self::SocketPath(_) => "socket_path_too_long",
             Self::TooLong => "command_too_long",
+            Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => "disk_full",
             Self::Io(_) => "job_files_unusable",
         }
     }
@@ -174,7 +190,12 @@ impl FilesError {
 
 impl From<FilesError> for Failure {
     fn from(error: FilesError) -> Self {
-        Self::not_started(error.code(), error.to_string())
+        let failure = Self::not_started(error.code(), error.to_string());
+        if failure.code == "disk_full" {
+            failure.with_hint("make room and try again")
+        } else {
+            failure
+        }
     }
 }
 
@@ -286,10 +307,11 @@ impl JobFiles {
         Ok(())
     }
 
-    /// Tells whether there is such a job.
+    /// Tells whether there is such a job, in a directory of ours.
     #[must_use]
     pub fn exists(&self) -> bool {
-        matches!(state_file::size(&self.record()), Ok(Some(_)))
+        state_file::check_private(&self.dir).is_ok()
+            && matches!(state_file::size(&self.record()), Ok(Some(_)))
     }
 
     /// Makes the job's directory and writes what it is.
@@ -314,7 +336,7 @@ impl JobFiles {
     /// # Errors
     /// When there is no such job, or its record cannot be read.
     pub fn read(&self) -> Result<JobRecord, FilesError> {
-        let record: Option<JobRecord> = read(&self.record())?;
+        let record: Option<JobRecord> = keep::read(&self.record())?;
         let record = record.ok_or_else(|| FilesError::Missing(self.id.clone()))?;
         if record.id != self.id {
             let why = format!("it is the record of {}", record.id);
@@ -323,11 +345,12 @@ impl JobFiles {
         Ok(record)
     }
 
-    /// Writes how the job ended.
+    /// Writes how the job ended. A record that stands there and cannot be read is kept beside.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn write_exit(&self, exit: &ExitRecord) -> Result<(), FilesError> {
+        self.make_room_for_exit()?;
         Ok(state_file::publish(&self.exit(), &hello::to_json(exit))?)
     }
 
@@ -336,7 +359,7 @@ impl JobFiles {
     /// # Errors
     /// When there is a record that cannot be read.
     pub fn read_exit(&self) -> Result<Option<ExitRecord>, FilesError> {
-        read(&self.exit())
+        keep::read(&self.exit())
     }
 
     /// Reads what the daemon has noted.
@@ -344,7 +367,7 @@ impl JobFiles {
     /// # Errors
     /// When there is a note that cannot be read.
     pub fn read_note(&self) -> Result<Option<JobNote>, FilesError> {
-        read(&self.state())
+        keep::read(&self.state())
     }
 
     /// Writes what the daemon has noted, to survive the loss of power.
@@ -364,11 +387,13 @@ impl JobFiles {
         Ok(state_file::replace(&self.state(), &hello::to_json(note))?)
     }
 
-    /// Forgets how the job ended, so that it can be started again.
+    /// Forgets how the job ended, so that it can be started again. A record that cannot be read is kept
+    /// beside.
     ///
     /// # Errors
     /// When the record cannot be removed.
     pub fn forget_exit(&self) -> io::Result<()> {
+        self.make_room_for_exit()?;
         state_file::remove(&self.exit()).map(drop)
     }
 
@@ -380,14 +405,6 @@ impl JobFiles {
         state_file::remove(&self.socket)?;
         state_file::remove_tree(&self.dir)?;
         Ok(())
-    }
-}
-
-fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FilesError> {
-    let Some(bytes) = state_file::read(path, JOB_FILE_BYTES_MAX)? else { return Ok(None) };
-    match serde_json::from_slice(&bytes) {
-        Ok(value) => Ok(Some(value)),
-        Err(error) => Err(FilesError::Malformed { path: path.to_owned(), why: error.to_string() }),
     }
 }
 

@@ -171,6 +171,7 @@ fn row(session: SessionRow) -> Row {
             status: Some(phase.map_or("idle", Phase::as_str).to_owned()),
             waiting_for: waits.then(|| "an answer".to_owned()),
             source: Some("session".to_owned()),
+            failure: None,
         },
         pinned: session.pinned,
         started_at: Timestamp::from_millis(session.created_at),

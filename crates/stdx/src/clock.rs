@@ -70,7 +70,14 @@ pub struct Clock(Source);
 
 #[derive(Debug, Clone)]
 enum Source {
-    System { started: Instant },
+    System {
+        started: Instant,
+    },
+    /// The system's, whose wall clock somebody has set by so many milliseconds.
+    Set {
+        started: Instant,
+        by: Arc<AtomicI64>,
+    },
     Manual(Arc<AtomicI64>),
 }
 
@@ -79,6 +86,13 @@ impl Clock {
     #[must_use]
     pub fn system() -> Self {
         Self(Source::System { started: Instant::now() })
+    }
+
+    /// Returns the machine's clock with a wall clock that [`Clock::set`] sets, as a person does, the network's
+    /// time, or a machine that slept: what counts from a start knows nothing of it. Clones share it.
+    #[must_use]
+    pub fn settable() -> Self {
+        Self(Source::Set { started: Instant::now(), by: Arc::default() })
     }
 
     /// Returns a clock that stands still at `at` until [`Clock::advance`] moves it. Clones share it.
@@ -91,9 +105,9 @@ impl Clock {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            Source::System { .. } => {
-                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+            Source::System { .. } => wall(),
+            Source::Set { by, .. } => {
+                Timestamp(wall().0.saturating_add(by.load(Ordering::Relaxed)))
             }
             Source::Manual(millis) => Timestamp(millis.load(Ordering::Relaxed)),
         }
@@ -103,7 +117,7 @@ impl Clock {
     #[must_use]
     pub fn monotonic(&self) -> Duration {
         match &self.0 {
-            Source::System { started } => started.elapsed(),
+            Source::System { started } | Source::Set { started, .. } => started.elapsed(),
             Source::Manual(_) => Duration::from_millis(self.now().0.unsigned_abs()),
         }
     }
@@ -114,11 +128,32 @@ impl Clock {
             millis.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::Relaxed);
         }
     }
+
+    /// Sets the wall clock of a settable clock forward, or back; any other one is left alone.
+    pub fn set(&self, by_ms: i64) {
+        if let Source::Set { by, .. } = &self.0 {
+            by.fetch_add(by_ms, Ordering::Relaxed);
+        }
+    }
+}
+
+fn wall() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_goes_on_counting() {
+        let clock = Clock::settable();
+        let (wall, counted) = (clock.now(), clock.monotonic());
+        clock.set(-3_600_000);
+        assert!(clock.clone().now() < wall && counted <= clock.monotonic());
+        assert_eq!(clock.now().since(wall), Duration::ZERO);
+    }
 
     #[test]
     fn times_print_with_three_decimals_and_parse_back() {

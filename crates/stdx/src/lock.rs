@@ -7,7 +7,7 @@ use std::{
     io,
     os::{
         fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::fs::MetadataExt as _,
+        unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     },
     path::Path,
 };
@@ -42,6 +42,45 @@ impl Lock {
         }
     }
 
+    /// Tells whether somebody holds the lock, this process included. It is shared for a moment to find that
+    /// out, so whoever takes it just then has to try again. A file that is missing is held by nobody.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, or is no file.
+    pub fn is_held(path: &Path) -> io::Result<bool> {
+        let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
+        let file = match fs::OpenOptions::new().read(true).custom_flags(flags).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(std::fs::TryLockError::WouldBlock) => Ok(true),
+            Err(std::fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Returns another process of ours that has the lock's file open, which nobody but its holder does for
+    /// longer than a moment. The kernel lists who took a lock, and not to whom it was handed on.
+    #[must_use]
+    pub fn holder(path: &Path) -> Option<u32> {
+        let wanted = fs::symlink_metadata(path).ok()?;
+        let name = path.file_name()?;
+        let is_it = |link: &Path| {
+            // By its name first: asking a strange file system what a file is may take for ever.
+            fs::read_link(link).is_ok_and(|target| target.file_name() == Some(name))
+                && fs::metadata(link)
+                    .is_ok_and(|met| (met.dev(), met.ino()) == (wanted.dev(), wanted.ino()))
+        };
+        let pids = fs::read_dir("/proc").ok()?.flatten();
+        let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        pids.filter(|pid| *pid != std::process::id()).find(|pid| {
+            let Ok(mut open) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+            open.any(|entry| entry.is_ok_and(|entry| is_it(&entry.path())))
+        })
+    }
+
     /// Takes over a lock that the program which this process was before has held: it lies on the open
     /// file, whoever has that.
     #[must_use]
@@ -67,6 +106,13 @@ impl Lock {
     }
 }
 
+impl From<Lock> for OwnedFd {
+    /// Hands the lock on: it lasts as long as somebody has the file open.
+    fn from(lock: Lock) -> Self {
+        lock.0.into()
+    }
+}
+
 impl AsFd for Lock {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
@@ -86,5 +132,23 @@ mod tests {
         assert!(Lock::try_acquire(&path).unwrap().is_none());
         drop(first);
         assert!(Lock::try_acquire(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn who_holds_a_lock_is_told_also_when_it_was_handed_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        assert!(!Lock::is_held(&path).unwrap() && !path.exists());
+        let lock = Lock::try_acquire(&path).unwrap().unwrap();
+        assert!(Lock::is_held(&path).unwrap());
+        assert_eq!(Lock::holder(&path), None, "this process is not another one");
+        let handed = std::process::Stdio::from(OwnedFd::from(lock));
+        let mut child =
+            std::process::Command::new("sleep").arg("1000").stdin(handed).spawn().unwrap();
+        assert!(Lock::is_held(&path).unwrap());
+        assert_eq!(Lock::holder(&path), Some(child.id()));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!Lock::is_held(&path).unwrap());
     }
 }

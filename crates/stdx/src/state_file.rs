@@ -16,7 +16,10 @@ use std::{
 
 use crate::clock::Timestamp;
 
+mod look;
 mod unlock;
+
+pub use look::{is_dir, tighten, written_at};
 
 /// Makes a private directory with its parents, or checks the one that is there.
 ///

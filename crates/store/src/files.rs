@@ -8,6 +8,7 @@ use std::{
 };
 
 use stdx::state_file;
+use vocab::limits::STORE_ROOM_BYTES_MIN;
 
 use crate::error::StoreError;
 
@@ -80,6 +81,17 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
+}
+
+/// Tells whether the file system has no room for what the engine writes at least.
+pub(crate) fn is_full(path: &Path) -> bool {
+    let room = rustix::fs::statvfs(path).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
+    room.is_ok_and(|room| room < STORE_ROOM_BYTES_MIN)
+}
+
+/// Tells whether there is a log beside the database.
+pub(crate) fn has_log(path: &Path) -> bool {
+    fs::symlink_metadata(beside(path, "-wal")).is_ok_and(|log| 0 < log.len())
 }
 
 /// Makes sure that names in the file's directory survive the loss of power.

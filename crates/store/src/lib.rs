@@ -25,7 +25,7 @@ pub use crate::{
     batch::{Appended, Batch, Change, Durability, NewFact, NewSession},
     cursor::{BadCursor, Cursor, Epoch},
     error::StoreError,
-    open::{Opening, Options, SetAside},
+    open::{Opening, Options, Room, SetAside},
     retain::{Pruned, Retention},
     rows::Phase,
     store::Store,

@@ -18,6 +18,8 @@ use crate::{
     sql::{meta, meta_count, set_meta},
 };
 
+mod held;
+
 /// `Stea`: says in the file's header whose database it is.
 const APPLICATION_ID: i32 = 0x5374_6561;
 
@@ -63,6 +65,19 @@ pub struct Opening {
     pub set_aside: Option<SetAside>,
     /// The copy made before the schema was migrated.
     pub migrated_from: Option<PathBuf>,
+    /// Whether there was room to write.
+    pub room: Room,
+}
+
+/// Whether a store can be written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Room {
+    /// It can.
+    #[default]
+    Enough,
+    /// The disk was full when it was opened: what is stored is read, and nothing is written until the next
+    /// opening.
+    Full,
 }
 
 /// A damaged database that was moved away.
@@ -96,6 +111,13 @@ pub(crate) fn writer(options: &Options, steps: &[&str]) -> Result<Ready, StoreEr
             let mut ready = attempt(options, &path, steps)?;
             ready.opening.set_aside = Some(SetAside { path: aside, problem: detail });
             Ok(ready)
+        }
+        // Without room the engine fails in several ways; what it could not do is told by the first one.
+        Err(error @ (StoreError::Full { .. } | StoreError::Io { .. })) if files::is_full(&path) => {
+            held::open(options, &path, steps.len()).map_err(|reading| {
+                tracing::error!(%error, %reading, "the store cannot be opened on a full disk");
+                StoreError::Full { effect: vocab::outcome::Effect::NotStarted }
+            })
         }
         other => other,
     }
@@ -137,12 +159,12 @@ fn attempt(options: &Options, path: &Path, steps: &[&str]) -> Result<Ready, Stor
     Ok(Ready { conn, path: path.to_owned(), store_id, epoch, opening })
 }
 
-/// Opens the database for reading only.
-pub(crate) fn reader(path: &Path, vfs: Option<&str>) -> Result<Connection, StoreError> {
+/// Opens the database for reading only. `full` says that nothing can be written beside it either.
+pub(crate) fn reader(path: &Path, vfs: Option<&str>, full: bool) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let conn = connect(path, flags, vfs)?;
+    let conn = if full { held::reader(path, vfs)? } else { connect(path, flags, vfs)? };
     conn.execute_batch(&format!(
         "PRAGMA cache_size = -{STORE_CACHE_KIB_MAX}; PRAGMA mmap_size = 0;"
     ))?;

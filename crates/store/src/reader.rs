@@ -38,6 +38,8 @@ pub(crate) struct Readers {
 struct Shared {
     path: PathBuf,
     vfs: Option<String>,
+    /// Whether the disk is full.
+    full: bool,
     /// How long a reader without work keeps its connection.
     idle: Duration,
     desk: Mutex<Desk>,
@@ -65,8 +67,9 @@ impl Shared {
 }
 
 impl Readers {
-    pub(crate) fn new(path: PathBuf, vfs: Option<String>, idle: Duration) -> Self {
-        let shared = Shared { path, vfs, idle, desk: Mutex::default(), work: Condvar::new() };
+    /// Builds the readers of a database, beside which nothing can be written if `full`.
+    pub(crate) fn new(path: PathBuf, vfs: Option<String>, idle: Duration, full: bool) -> Self {
+        let shared = Shared { path, vfs, full, idle, desk: Mutex::default(), work: Condvar::new() };
         let waiting = Semaphore::new(STORE_READS_WAITING_MAX);
         Self { shared: Arc::new(shared), waiting, damaged: Arc::default() }
     }
@@ -180,7 +183,7 @@ fn serve(shared: &Shared) {
             }
         };
         if conn.is_none() {
-            match open::reader(&shared.path, shared.vfs.as_deref()) {
+            match open::reader(&shared.path, shared.vfs.as_deref(), shared.full) {
                 Ok(opened) => conn = Some(opened),
                 Err(error) => {
                     read(Err(error));

@@ -17,7 +17,7 @@ use crate::{
     encode::{BASE_BYTES, Sealed},
     error::StoreError,
     migrate,
-    open::{self, Opening, Options},
+    open::{self, Opening, Options, Room},
     reader::{self, Readers},
     rows::{
         Counts, Filter, Fitting, MessagePage, Page, PageMark, Resolved, SessionRow, StoredRun,
@@ -43,6 +43,8 @@ struct Inner {
     jobs: mpsc::Sender<Job>,
     room: Arc<Semaphore>,
     readers: Readers,
+    /// Nothing can be written.
+    full: bool,
 }
 
 impl Store {
@@ -63,16 +65,18 @@ impl Store {
         // Every job takes at least `BASE_BYTES` of room, so the channel itself is never full.
         let (jobs, inbox) = mpsc::channel(STORE_QUEUE_BYTES_MAX / BASE_BYTES + 1);
         let identity = (ready.store_id, ready.epoch);
-        let readers = Readers::new(ready.path.clone(), options.vfs.clone(), reader::IDLE);
+        let (path, full) = (ready.path.clone(), ready.opening.room == Room::Full);
+        let readers = Readers::new(path, options.vfs.clone(), reader::IDLE, full);
         let mut writer = Writer::new(ready.conn, options.clock.clone(), identity)?;
         writer.damaged = readers.damaged();
+        writer.room = ready.opening.room;
         std::thread::Builder::new()
             .name("store-write".into())
             .stack_size(1 << 20)
             .spawn(move || writer.serve(inbox))
             .map_err(|error| StoreError::io(&ready.path, &error))?;
         let room = Arc::new(Semaphore::new(STORE_QUEUE_BYTES_MAX / ROOM_BYTES));
-        Ok((Self(Arc::new(Inner { epoch, jobs, room, readers })), ready.opening))
+        Ok((Self(Arc::new(Inner { epoch, jobs, room, readers, full })), ready.opening))
     }
 
     /// Returns the right to write of this start.
@@ -94,6 +98,7 @@ impl Store {
     /// # Errors
     /// When a change breaks a rule, the epoch is over, or the disk fails; see [`StoreError::effect`].
     pub async fn append(&self, batch: Batch) -> Result<Appended, StoreError> {
+        self.check_room()?;
         let sealed = Sealed::new(batch)?;
         let units = (sealed.bytes.min(STORE_QUEUE_BYTES_MAX) / ROOM_BYTES).max(1);
         let units = u32::try_from(units).unwrap_or(u32::MAX);
@@ -107,8 +112,27 @@ impl Store {
         if self.0.jobs.send(job).await.is_err() { Err(StoreError::Closed) } else { Ok(()) }
     }
 
-    /// Runs work of the store's own on the writer.
+    /// Tells whether the disk was full when it was opened, so that nothing is written.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.0.full
+    }
+
+    fn check_room(&self) -> Result<(), StoreError> {
+        let effect = vocab::outcome::Effect::NotStarted;
+        if self.0.full { Err(StoreError::Full { effect }) } else { Ok(()) }
+    }
+
+    /// Runs work of the store's own on the writer, which may write.
     pub(crate) async fn task<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Writer) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.check_room()?;
+        self.on_writer(work).await
+    }
+
+    async fn on_writer<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Writer) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -285,7 +309,7 @@ impl Store {
         self.0.room.close();
         // On the writer's thread, as waiting for the last reads would hold up the caller's runtime.
         let inner = Arc::clone(&self.0);
-        self.task(move |_| {
+        self.on_writer(move |_| {
             inner.readers.close();
             Ok(())
         })

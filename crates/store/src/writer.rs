@@ -12,18 +12,20 @@ use std::{
 use rusqlite::{Connection, hooks::Wal};
 use stdx::clock::Clock;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
-use vocab::{
-    limits::{STORE_GROUP_BYTES_MAX, STORE_WAL_PAGES_MAX},
-    outcome::Effect,
-};
+use vocab::{limits::STORE_WAL_PAGES_MAX, outcome::Effect};
 
 use crate::{
     apply::{self, Scene},
     batch::{Appended, Durability},
     encode::Sealed,
     error::StoreError,
+    open::Room,
     sql::{meta, meta_count, set_meta},
 };
+
+mod gather;
+
+use gather::gather;
 
 /// A batch with the one who waits for it.
 #[derive(Debug)]
@@ -76,6 +78,7 @@ pub(crate) struct Writer {
     full: bool,
     /// Whether a failed commit may still come back after a crash.
     unsettled: bool,
+    pub(crate) room: Room,
     /// Whether anybody met damage.
     pub(crate) damaged: Arc<AtomicBool>,
 }
@@ -95,7 +98,8 @@ impl Writer {
         }))?;
         let (store_id, epoch) = identity;
         let damaged = Arc::default();
-        Ok(Self { conn, clock, store_id, epoch, log_pages, full: true, unsettled: false, damaged })
+        let (full, unsettled, room) = (true, false, Room::Enough);
+        Ok(Self { conn, clock, store_id, epoch, log_pages, full, unsettled, room, damaged })
     }
 
     /// Serves until it is closed or nobody is left to ask.
@@ -341,6 +345,10 @@ impl Writer {
     }
 
     fn close(mut self) -> Result<(), StoreError> {
+        if self.room == Room::Full {
+            // As it was found: clean if it was, and else checked by the next start.
+            return self.conn.close().map_err(|(_, error)| error.into());
+        }
         if self.damaged.load(Ordering::Relaxed) {
             // Not marked as ended cleanly: the next start checks the database.
             tracing::error!("the store met damage; the next start checks it");
@@ -358,23 +366,6 @@ impl Writer {
         self.empty_log()?;
         self.conn.close().map_err(|(_, error)| error.into())
     }
-}
-
-/// Takes what waits behind a batch, up to a size; a job of another kind ends the group.
-fn gather(first: Member, jobs: &mut mpsc::Receiver<Job>) -> (Vec<Member>, Option<Job>) {
-    let mut bytes = first.sealed.bytes;
-    let mut group = vec![first];
-    while bytes < STORE_GROUP_BYTES_MAX {
-        match jobs.try_recv() {
-            Ok(Job::Append(member)) => {
-                bytes += member.sealed.bytes;
-                group.push(*member);
-            }
-            Ok(other) => return (group, Some(other)),
-            Err(_) => break,
-        }
-    }
-    (group, None)
 }
 
 fn refuse_waiting(mut jobs: mpsc::Receiver<Job>) {

@@ -1,6 +1,7 @@
 //! A job's host: an internal role, started by whoever starts jobs, and chosen before anything else.
 //!
-//! Its standard output is the starter's readiness pipe: one line, `ready`, or a failure as JSON. It opens
+//! Its standard output is the starter's readiness pipe: one line, `ready`, or a failure as JSON. Its standard
+//! input is the job's lock, which the starter took, so that the job has a host from then on without a gap. It opens
 //! nothing but the job's own files, and links into nothing that needs a runtime, a log or the
 //! configuration.
 
@@ -8,6 +9,7 @@ use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use pty::{hello, host, job::JobFiles};
 use rustix::fs::{Mode, OFlags};
+use stdx::lock::Lock;
 use vocab::{ids::JobId, outcome::Failure};
 
 use crate::{env, exit, print};
@@ -64,7 +66,7 @@ fn serve(words: &[OsString]) -> Result<(), Failure> {
     }
     // A host lives long, and must not keep anybody from unmounting where it was started.
     rustix::process::chdir("/").ok();
-    host::run(&files, || {
+    host::run(&files, handed_lock(&files), || {
         print::out("ready\n");
         close_streams();
     })?;
@@ -76,6 +78,16 @@ fn enter(group: &Path) -> rustix::io::Result<()> {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let procs = rustix::fs::open(group.join("cgroup.procs"), flags, Mode::empty())?;
     rustix::io::write(procs, b"0").map(drop)
+}
+
+/// Takes over the job's lock; none where whoever started this process has handed on something else.
+fn handed_lock(files: &JobFiles) -> Option<Lock> {
+    let given = rustix::fs::fstat(rustix::stdio::stdin()).ok()?;
+    let lock = rustix::fs::lstat(files.host_lock()).ok()?;
+    if (given.st_dev, given.st_ino) != (lock.st_dev, lock.st_ino) {
+        return None;
+    }
+    rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).ok().map(Lock::inherited)
 }
 
 /// Lets go of what the starter gave, so that its pipe ends and its terminal may go.

@@ -13,6 +13,8 @@ use stdx::proc_id::ProcId;
 
 use crate::home::{Ended, Home};
 
+mod flood;
+mod found;
 mod luck;
 mod orders;
 mod people;

@@ -4,6 +4,7 @@
 
 use std::{fs, os::unix::fs::DirBuilderExt as _, path::Path, process::Command};
 
+use serde_json::Value;
 use testkit::home::finish;
 use vocab::{
     message::{Message, RunEnd, RunState},
@@ -139,6 +140,67 @@ async fn inside_a_full_disk() {
     fs::remove_file(&filler).unwrap();
     well(&home).await;
     ends_whole(&home, daemon).await;
+}
+
+#[test]
+fn a_daemon_starts_on_a_full_disk_and_jobs_are_listed_typed_to_and_stopped() {
+    in_own_mounts("full::inside_a_disk_that_is_full_at_start");
+}
+
+/// Returns a job as it is listed.
+fn listed(home: &Home, id: &str) -> Value {
+    let told = home.run(&["ls", "--all", "--json"]);
+    let rows: Value = serde_json::from_slice(&told.stdout).unwrap_or_else(|_| panic!("{told:?}"));
+    rows.as_array().unwrap().iter().find(|row| row["id"] == id).unwrap().clone()
+}
+
+#[tokio::test]
+#[ignore = "runs in mounts of its own"]
+async fn inside_a_disk_that_is_full_at_start() {
+    let home = working_home(0);
+    fs::DirBuilder::new().mode(0o700).create(home.state()).unwrap();
+    mount(&["-t", "tmpfs", "-o", "size=2m,mode=0700", "none"], &home.state());
+    let daemon = home.serve().unwrap();
+    well(&home).await;
+    let script = "echo on; read x; echo got:$x; read y";
+    let told = home.run(&["bg", "--json", "--", "sh", "-c", script]);
+    let row: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let id = row["id"].as_str().unwrap();
+    let filler = home.state().join("filler");
+    // After a clean end, and after a sudden one.
+    assert!(daemon.terminate().0.success());
+    fill(&filler);
+    home.serve().unwrap().crash();
+    fs::remove_file(&filler).unwrap();
+    home.serve().unwrap().crash();
+    fill(&filler);
+    let daemon = home.serve().unwrap();
+    let told = home.run(&["ls"]);
+    assert!(String::from_utf8_lossy(&told.stderr).contains("the disk is full"), "{told:?}");
+    let row = listed(&home, id);
+    assert!(row["state"] == "working" && row["ended_at"].is_null(), "{row}");
+    assert!(home.run(&["send", id, "abc"]).status.success());
+    while !String::from_utf8_lossy(&home.run(&["logs", id]).stdout).contains("got:abc") {}
+    // What the daemon before had registered made a little room.
+    fill(&filler);
+    for refused in [&["bg", "--", "true"][..], &["rename", id, "other"], &["run", "go"]] {
+        let told = home.run(refused);
+        let said = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(!told.status.success() && said.contains("(disk_full)"), "{refused:?}: {told:?}");
+    }
+    // Its program ends, and its host stays until that can be written.
+    let told = home.run(&["stop", id]);
+    assert!(String::from_utf8_lossy(&told.stderr).contains("(end_unwritten)"), "{told:?}");
+    let exit = home.state().join("jobs").join(id).join("exit.json");
+    assert!(!exit.exists() && listed(&home, id)["ended_at"].is_null());
+    fs::remove_file(&filler).unwrap();
+    while listed(&home, id)["ended_at"].is_null() {}
+    let row = listed(&home, id);
+    assert!(exit.exists() && row["state"] == "stopped" && !row["exit"].is_null(), "{row}");
+    assert!(daemon.terminate().0.success());
+    let daemon = home.serve().unwrap();
+    well(&home).await;
+    assert!(daemon.terminate().0.success());
 }
 
 /// Writes until nothing more fits.

@@ -80,6 +80,7 @@ impl Tenant for Prompt {
                 status: None,
                 waiting_for: None,
                 source: None,
+                failure: None,
             },
             pinned: false,
             started_at: Timestamp::from_millis(at),

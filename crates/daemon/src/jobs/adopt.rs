@@ -1,18 +1,43 @@
 //! Finding jobs again: those that an earlier daemon has left, with or without a program that runs.
 //!
-//! Their files say which there are, and each host's process or socket whether it lives. A host whose
-//! process was not noted, since the daemon died in between, still answers at its socket.
+//! Their files say which there are. Whether one lives is decided by its host's lock, which the kernel takes
+//! from the dead alone: a host that nobody has noted and that has no socket yet holds it all the same. All
+//! are listed at once; what takes time, as ending what a dead host has left, is done afterwards, and the
+//! rows say so.
 
-use std::{ffi::OsString, sync::Arc};
+use std::{ffi::OsString, sync::Arc, time::Duration};
 
 use pty::{
     hello::{Control, Reply},
-    job::{FilesError, JobNote, jobs_dir},
+    job::{FilesError, JobFiles, JobNote, jobs_dir},
 };
 use stdx::{proc_id::ProcId, state_file};
-use vocab::{ids::JobId, limits::JOBS_MAX};
+use tokio::sync::OwnedMutexGuard;
+use vocab::{
+    ids::JobId,
+    limits::{HOST_LINK_RETRY_MS, HOST_LINK_RETRY_MS_MAX, JOBS_MAX},
+};
 
-use super::{Jobs, book::Entry, link::Link, watch};
+use super::{
+    Jobs,
+    book::{Ending, Entry},
+    fault::{self, Fault, Unusable},
+    link::Link,
+    watch,
+};
+
+/// What is to be done about a job that was found.
+#[derive(Debug)]
+enum Next {
+    /// Nothing: its end was noted.
+    Nothing,
+    /// Its host lives.
+    Follow(ProcId),
+    /// It has a host, and nobody knows which process that is.
+    Seek,
+    /// Its end is to be noted, and what it left ended.
+    Finish(Ending),
+}
 
 impl Jobs {
     /// Looks at the jobs that are there, the first time it is called; later calls wait for that.
@@ -23,40 +48,78 @@ impl Jobs {
                 let reading = tokio::task::spawn_blocking(move || jobs.read_all());
                 let found = reading.await.unwrap_or_default();
                 let n_found = found.len();
-                let live: Vec<JobId> = {
-                    let mut book = self.book();
-                    for entry in found {
-                        book.put(entry.record.id.clone(), entry);
-                    }
-                    book.live()
-                };
-                let looks = live.into_iter().map(|id| self.adopt_one(id));
-                futures_util::future::join_all(looks).await;
+                for (entry, next) in found {
+                    self.take_over(entry, next);
+                }
                 if 0 < n_found {
-                    tracing::info!(
-                        jobs = n_found,
-                        live = self.book().live().len(),
-                        "jobs were found"
-                    );
+                    let live = self.book().live().len();
+                    tracing::info!(jobs = n_found, live, "jobs were found");
                 }
             })
             .await;
     }
 
-    /// Follows the host of a job whose end nobody has noted, or notes it.
-    async fn adopt_one(self: &Arc<Self>, id: JobId) {
-        let noted = self.book().get(&id).and_then(Entry::host).filter(ProcId::is_alive);
-        let host = match noted {
-            Some(host) => Some(host),
-            None => self.ask_who(&id).await,
-        };
-        match host {
-            Some(host) => {
-                self.note_host(&id, &host).await;
-                tokio::spawn(watch::watch(Arc::clone(self), id, host));
-            }
-            None => self.finish(&id).await,
+    /// Lists a job, and does what is to be done about it beside.
+    fn take_over(self: &Arc<Self>, mut entry: Entry, next: Next) {
+        let (jobs, id) = (Arc::clone(self), entry.record.id.clone());
+        if let Next::Finish(Ending::Untold) = next {
+            entry.is_dying();
         }
+        // Who wants to change it waits until it was looked for once.
+        let turn = Arc::clone(&entry.lane).try_lock_owned().ok();
+        self.book().put(id.clone(), entry);
+        match next {
+            Next::Nothing => {}
+            Next::Follow(host) => drop(tokio::spawn(async move { jobs.follow(id, host).await })),
+            Next::Seek => drop(tokio::spawn(async move { jobs.seek(id, turn).await })),
+            Next::Finish(Ending::Untold) => {
+                tokio::spawn(async move { jobs.clear_up(&id).await });
+            }
+            Next::Finish(end) => {
+                // At once: what is known must not be told otherwise meanwhile.
+                let state = self.book().end(&id, end, self.now());
+                tokio::spawn(async move { jobs.note_end(&id, state).await });
+            }
+        }
+    }
+
+    async fn follow(self: Arc<Self>, id: JobId, host: ProcId) {
+        self.note_host(&id, &host).await;
+        watch::watch(self, id, host).await;
+    }
+
+    /// Looks for the host of a job until it is known, or known to be dead.
+    async fn seek(self: Arc<Self>, id: JobId, turn: Option<OwnedMutexGuard<()>>) {
+        let mut turn = turn;
+        let mut wait = Duration::from_millis(HOST_LINK_RETRY_MS);
+        loop {
+            if let Some(host) = self.ask_who(&id).await {
+                drop(turn);
+                return self.follow(id, host).await;
+            }
+            let files = self.files(&id);
+            let looking = move || (files.is_hosted(), files.host_pid().and_then(ProcId::of));
+            match tokio::task::spawn_blocking(looking).await {
+                Ok((_, Some(host))) => {
+                    drop(turn);
+                    return self.follow(id, host).await;
+                }
+                Ok((true, None)) => {}
+                Ok((false, None)) | Err(_) => break,
+            }
+            turn = None;
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(Duration::from_millis(HOST_LINK_RETRY_MS_MAX));
+        }
+        drop(turn);
+        self.clear_up(&id).await;
+    }
+
+    /// Finishes a job whose host is dead, a few at a time.
+    async fn clear_up(self: &Arc<Self>, id: &JobId) {
+        // It is never closed.
+        let _turn = self.finishing.acquire().await;
+        self.finish(id).await;
     }
 
     async fn ask_who(&self, id: &JobId) -> Option<ProcId> {
@@ -65,8 +128,17 @@ impl Jobs {
         ProcId::of(status.host_pid)
     }
 
-    fn read_all(&self) -> Vec<Entry> {
+    fn read_all(&self) -> Vec<(Entry, Next)> {
         let dir = jobs_dir(&self.parts.home);
+        match state_file::tighten(&dir) {
+            Ok(false) => {}
+            Ok(true) => tracing::warn!(?dir, "others could get into the jobs, and cannot any more"),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+            Err(error) => {
+                tracing::error!(%error, "the jobs are refused");
+                return Vec::new();
+            }
+        }
         let names = state_file::names(&dir, None, JOBS_MAX).unwrap_or_else(|error| {
             tracing::error!(%error, "the jobs cannot be read");
             Vec::new()
@@ -75,25 +147,93 @@ impl Jobs {
         names.into_iter().filter_map(id).filter_map(|id| self.read_one(&id)).collect()
     }
 
-    /// Reads one job. What cannot be read is left alone and said, and is nobody's job.
-    fn read_one(&self, id: &JobId) -> Option<Entry> {
-        let files = self.files(id);
-        let read = || -> Result<Entry, FilesError> {
-            let record = files.read()?;
-            let exit = files.read_exit()?;
-            let note = files.read_note().unwrap_or_else(|error| {
-                tracing::warn!(job = %id, %error, "a job's state cannot be read, and is found out again");
-                None
-            });
-            let begun = JobNote::begun(record.created_at);
-            Ok(Entry::new(record, note.unwrap_or(begun), exit))
-        };
-        match read() {
-            Ok(entry) => Some(entry),
-            Err(error) => {
-                tracing::warn!(job = %id, %error, "a job cannot be read");
-                None
+    /// Reads one job. What cannot be read stays as it is, and the job is listed all the same; none where
+    /// nothing ever began.
+    fn read_one(&self, id: &JobId) -> Option<(Entry, Next)> {
+        let (files, now) = (self.files(id), self.now());
+        match files.tighten() {
+            Ok(paths) => {
+                for path in paths {
+                    tracing::warn!(job = %id, ?path, "others could get at it, and cannot any more");
+                }
             }
+            Err(error) => return Some((refused(id, &error, now), Next::Nothing)),
         }
+        let note = read_note(&files);
+        let (record, fault) = match files.read() {
+            Ok(record) => (record, None),
+            Err(FilesError::Missing(_)) if note.is_none() && !files.is_hosted() => {
+                tracing::warn!(job = %id, "a job's directory holds no job");
+                return None;
+            }
+            Err(error) => {
+                let fault = said(id, Unusable::Record, &error);
+                (fault::stand_in(&files, note.as_ref(), now), Some(fault))
+            }
+        };
+        let note = note.unwrap_or_else(|| JobNote::begun(record.created_at));
+        let mut entry = Entry::new(record, note, None);
+        entry.fault = fault;
+        let end = match files.read_exit() {
+            Ok(Some(exit)) => Some(Ending::Told(exit)),
+            Ok(None) => None,
+            Err(error) => Some(Ending::Unreadable(said(id, Unusable::Exit, &error))),
+        };
+        let next = next(&files, &entry, end.as_ref());
+        if let (Next::Nothing, Some(end)) = (&next, end) {
+            // The record is truer than what was noted of it.
+            let noted = entry.note.clone();
+            entry.end(end, noted.ended_at.unwrap_or(now));
+            entry.note.updated_at = noted.updated_at;
+        }
+        Some((entry, next))
     }
+}
+
+/// Decides what is to be done about a job, given what its host has written of its end.
+fn next(files: &JobFiles, entry: &Entry, end: Option<&Ending>) -> Next {
+    if !entry.is_live() {
+        return Next::Nothing;
+    }
+    if let Some(host) = entry.host().filter(ProcId::is_alive) {
+        return Next::Follow(host);
+    }
+    if files.is_hosted() {
+        return files.host_pid().and_then(ProcId::of).map_or(Next::Seek, Next::Follow);
+    }
+    match end {
+        Some(end) => Next::Finish(end.clone()),
+        None if files.had_host() => Next::Finish(Ending::Untold),
+        // Without a lock there is nothing but its socket to ask.
+        None => Next::Seek,
+    }
+}
+
+/// Reads what was noted of a job. A note that cannot be read is kept beside, and found out again.
+fn read_note(files: &JobFiles) -> Option<JobNote> {
+    let job = files.id();
+    files.read_note().unwrap_or_else(|error| {
+        tracing::warn!(%job, %error, "a job's state cannot be read, and is found out again");
+        if let Err(error) = files.set_note_aside() {
+            tracing::warn!(%job, %error, "it cannot be kept beside");
+        }
+        None
+    })
+}
+
+fn said(id: &JobId, what: Unusable, error: &FilesError) -> Fault {
+    let fault = Fault::new(id, what, error);
+    tracing::warn!(job = %id, why = fault.failure.message, "a job is not wholly known");
+    fault
+}
+
+/// Returns what is listed of a directory that is none of ours. It is taken for nothing that runs.
+fn refused(id: &JobId, error: &FilesError, now: i64) -> Entry {
+    let fault = said(id, Unusable::Directory, error);
+    let mut note = JobNote::begun(now);
+    note.told = pty::job::Told::by_process(vocab::job::JobState::Failed);
+    note.ended_at = Some(now);
+    let mut entry = Entry::new(fault::blank(id, now), note, None);
+    entry.fault = Some(fault);
+    entry
 }

@@ -21,7 +21,11 @@ use vocab::{
 };
 use worktree::Planned;
 
-use super::{Care, Jobs, TreeWish, book::Entry, missing, name, watch};
+use super::{
+    Care, Jobs, TreeWish,
+    book::{Ending, Entry},
+    missing, name, watch,
+};
 use crate::{caller::Caller, roster::Row};
 
 /// How many ids are tried before it is a fault: two of the same number are one in four billion.
@@ -167,6 +171,7 @@ impl Jobs {
             return Err(Failure::not_started("job_running", why)
                 .with_hint(format!("stead stop {id}, then again")));
         }
+        entry.check_record()?;
         self.check_number()?;
         // The end is written down, and whoever saw it has left: a host that says farewell holds its lock.
         entry.ended().wait_for(|ended| *ended).await.ok();
@@ -190,7 +195,8 @@ impl Jobs {
             Err(error) => Err(error.into()),
         };
         let Err(failure) = begun else { return self.book().row(id).ok_or_else(|| missing(id)) };
-        if failure.effect == Effect::NotStarted && self.exit(id).await.is_none() {
+        let has_begun = failure.effect != Effect::NotStarted;
+        if !has_begun && self.ending(id).await == Ending::Untold {
             self.put_back(id, entry).await;
         } else {
             // How it did not begin is its end now.
@@ -208,7 +214,7 @@ impl Jobs {
         if let Ok(Err(error)) = writing.await {
             tracing::warn!(job = %id, %error, "how a job had ended was not written again");
         }
-        self.book().put_back(id, before.note, before.exit);
+        self.book().put_back(id, before);
         self.save_if_possible(id, Care::PowerLoss).await;
     }
 

@@ -10,8 +10,10 @@ use tokio::sync::{Mutex as Lane, watch};
 use vocab::{
     ids::JobId,
     job::{JobState, Worktree},
+    outcome::{Effect, Failure},
 };
 
+use super::fault::{Fault, Unusable};
 use crate::roster::{Condition, Exit, Kind, Program, Row, Wanted};
 
 /// One job.
@@ -27,6 +29,8 @@ pub(super) struct Entry {
     pub(super) writing: Arc<Lane<()>>,
     /// Tells when its program has ended and that is written down.
     ended: watch::Sender<bool>,
+    /// Why it is not wholly known.
+    pub(super) fault: Option<Fault>,
 }
 
 impl Entry {
@@ -36,11 +40,26 @@ impl Entry {
         record.token.clear();
         let ended = watch::Sender::new(note.ended_at.is_some());
         let (lane, writing) = (Arc::default(), Arc::default());
-        Self { record: Arc::new(record), note, exit, lane, writing, ended }
+        Self { record: Arc::new(record), note, exit, lane, writing, ended, fault: None }
     }
 
     pub(super) fn is_live(&self) -> bool {
         self.note.ended_at.is_none()
+    }
+
+    /// Tells whether its directory is none of ours, so that nothing in it may be touched.
+    pub(super) fn is_refused(&self) -> bool {
+        self.fault.as_ref().is_some_and(|fault| fault.what == Unusable::Directory)
+    }
+
+    /// Demands that what was asked for is known.
+    pub(super) fn check_record(&self) -> Result<(), Failure> {
+        match &self.fault {
+            Some(fault) if fault.what != Unusable::Exit => {
+                Err(Failure { effect: Effect::NotStarted, ..fault.failure.clone() })
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -57,8 +76,33 @@ impl Entry {
         self.ended.subscribe()
     }
 
+    /// Takes over how it ended.
+    pub(super) fn end(&mut self, end: Ending, now: i64) {
+        self.note.told = how_it_ended(&end, self.note.stop_requested);
+        self.note.ended_at = Some(now);
+        self.note.updated_at = now;
+        self.note.worker_pid = None;
+        match end {
+            Ending::Told(exit) => {
+                self.note.ended_at = Some(exit.at);
+                self.exit = Some(exit);
+            }
+            // What is wrong with the record matters more.
+            Ending::Unreadable(fault) => drop(self.fault.get_or_insert(fault)),
+            Ending::Untold => {}
+        }
+    }
+
+    /// Says that its host died, while what that has left is still being ended.
+    pub(super) fn is_dying(&mut self) {
+        self.note.told = how_it_ended(&Ending::Untold, self.note.stop_requested);
+        self.note.told.status = Some("its host died; what it left is being ended".to_owned());
+    }
+
     fn row(&self) -> Row {
         let Told { state, status, waiting_for, state_source: source } = self.note.told.clone();
+        let failure = self.fault.as_ref().map(|fault| fault.failure.clone());
+        let status = status.or_else(|| Some(failure.as_ref()?.message.clone()));
         let exit = self.exit.as_ref().map(|exit| Exit {
             code: exit.code,
             signal: exit.signal.clone(),
@@ -69,10 +113,14 @@ impl Entry {
             kind: Kind::Job,
             name: self.name().to_owned(),
             cwd: self.record.cwd.clone(),
-            condition: Condition { state, status, waiting_for, source },
+            condition: Condition { state, status, waiting_for, source, failure },
             pinned: self.note.pinned,
             started_at: Timestamp::from_millis(self.note.started_at),
-            ended_at: self.note.ended_at.map(Timestamp::from_millis),
+            // Not before its beginning, whatever the wall clock was set to meanwhile.
+            ended_at: self
+                .note
+                .ended_at
+                .map(|at| Timestamp::from_millis(at.max(self.note.started_at))),
             program: Program {
                 command: self.record.command.clone(),
                 pid: self.note.worker_pid.filter(|_| self.is_live()),
@@ -108,6 +156,10 @@ impl Book {
 
     pub(super) fn get(&self, id: &JobId) -> Option<&Entry> {
         self.entries.get(id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: &JobId) -> Option<&mut Entry> {
+        self.entries.get_mut(id)
     }
 
     pub(super) fn put(&mut self, id: JobId, entry: Entry) {
@@ -181,18 +233,9 @@ impl Book {
     }
 
     /// Takes over an end. Returns the state; none when it was known. Who waits for it is woken up later.
-    pub(super) fn end(
-        &mut self,
-        id: &JobId,
-        exit: Option<ExitRecord>,
-        now: i64,
-    ) -> Option<JobState> {
+    pub(super) fn end(&mut self, id: &JobId, end: Ending, now: i64) -> Option<JobState> {
         let entry = self.entries.get_mut(id).filter(|entry| entry.is_live())?;
-        entry.note.told = how_it_ended(exit.as_ref(), entry.note.stop_requested);
-        entry.note.ended_at = Some(exit.as_ref().map_or(now, |exit| exit.at));
-        entry.note.updated_at = now;
-        entry.note.worker_pid = None;
-        entry.exit = exit;
+        entry.end(end, now);
         Some(entry.note.told.state)
     }
 
@@ -204,9 +247,9 @@ impl Book {
     }
 
     /// Puts an end back that was there before somebody tried to begin it anew.
-    pub(super) fn put_back(&mut self, id: &JobId, note: JobNote, exit: Option<ExitRecord>) {
+    pub(super) fn put_back(&mut self, id: &JobId, before: Entry) {
         if let Some(entry) = self.entries.get_mut(id) {
-            (entry.note, entry.exit) = (note, exit);
+            (entry.note, entry.exit, entry.fault) = (before.note, before.exit, before.fault);
             entry.ended.send_replace(true);
         }
     }
@@ -214,7 +257,7 @@ impl Book {
     /// Begins it anew. Returns the note.
     pub(super) fn begin_again(&mut self, id: &JobId, now: i64) -> Option<JobNote> {
         let entry = self.entries.get_mut(id)?;
-        entry.exit = None;
+        (entry.exit, entry.fault) = (None, None);
         let note = &mut entry.note;
         note.told = Told::by_process(JobState::Working);
         (note.host, note.worker_pid, note.ended_at) = (None, None, None);
@@ -230,12 +273,30 @@ impl Book {
     }
 }
 
+/// What is known of an end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Its host has written it down.
+    Told(ExitRecord),
+    /// Its host has, and it cannot be read.
+    Unreadable(Fault),
+    /// Its host died before.
+    Untold,
+}
+
 /// Says how a job ended: by its exit record, and without one by what is known all the same.
-fn how_it_ended(exit: Option<&ExitRecord>, stop_requested: bool) -> Told {
-    let Some(exit) = exit else {
+fn how_it_ended(end: &Ending, stop_requested: bool) -> Told {
+    let untold = |status: Option<String>| {
         let state = if stop_requested { JobState::Stopped } else { JobState::Failed };
-        let status = (!stop_requested).then(|| "its host died, and the program with it".to_owned());
-        return Told { status, ..Told::by_process(state) };
+        Told { status, ..Told::by_process(state) }
+    };
+    let exit = match end {
+        Ending::Told(exit) => exit,
+        Ending::Unreadable(fault) => return untold(Some(fault.failure.message.clone())),
+        Ending::Untold => {
+            let died = || "its host died, and the program with it".to_owned();
+            return untold((!stop_requested).then(died));
+        }
     };
     if exit.stopped || stop_requested {
         return Told::by_process(JobState::Stopped);

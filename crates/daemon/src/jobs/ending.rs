@@ -2,22 +2,26 @@
 
 use std::{sync::Arc, time::Duration};
 
-use pty::{
-    hello::{Control, Reply},
-    job::ExitRecord,
-};
+use pty::hello::{Control, Reply};
 use rustix::process::{Pid, Signal, kill_process};
 use stdx::proc_id::ProcId;
 use tokio::{sync::Mutex as Lane, time::timeout};
 use vocab::{
     fact::JobFact,
     ids::JobId,
+    job::JobState,
     limits::{HOST_KILL_MS_MAX, HOST_STOP_MS_MAX},
     outcome::{Effect, Failure},
 };
 use worktree::Saved;
 
-use super::{Care, Jobs, Removal, link::Link, missing};
+use super::{
+    Care, Jobs, Removal,
+    book::Ending,
+    fault::{Fault, Unusable},
+    link::Link,
+    missing,
+};
 use crate::{caller::Caller, roster::Row};
 
 impl Jobs {
@@ -31,6 +35,7 @@ impl Jobs {
         let (jobs, id) = (Arc::clone(self), id.clone());
         Self::apart(async move {
             let _turn = lane.lock().await;
+            jobs.check_directory(&id)?;
             jobs.end(&id).await?;
             jobs.book().row(&id).ok_or_else(|| missing(&id))
         })
@@ -148,8 +153,11 @@ impl Jobs {
 
     /// Writes down how a job ended, from what its host has left.
     pub(super) async fn finish(self: &Arc<Self>, id: &JobId) {
-        let exit = self.exit(id).await;
-        if exit.is_none() {
+        let end = self.ending(id).await;
+        if end == Ending::Untold {
+            if let Some(entry) = self.book().get_mut(id).filter(|entry| entry.is_live()) {
+                entry.is_dying();
+            }
             let (jobs, job) = (Arc::clone(self), id.clone());
             let clearing = tokio::task::spawn_blocking(move || {
                 jobs.parts.launcher.end_leftovers(&job);
@@ -161,27 +169,32 @@ impl Jobs {
             });
             clearing.await.ok();
         }
-        let now = self.now();
-        let Some(state) = self.book().end(id, exit, now) else { return };
+        let state = self.book().end(id, end, self.now());
+        self.note_end(id, state).await;
+    }
+
+    /// Writes down and tells the end of a job, if it is news, and wakes up who waits for it.
+    pub(super) async fn note_end(self: &Arc<Self>, id: &JobId, state: Option<JobState>) {
+        let Some(state) = state else { return };
         self.save_if_possible(id, Care::PowerLoss).await;
         self.tell(JobFact::JobEnded { job: id.clone(), state }).await;
         self.book().wake(id);
     }
 
     pub(super) async fn has_exit(&self, id: &JobId) -> bool {
-        self.exit(id).await.is_some()
+        matches!(self.ending(id).await, Ending::Told(_))
     }
 
-    pub(super) async fn exit(&self, id: &JobId) -> Option<ExitRecord> {
+    /// Looks what the host has written of a job's end.
+    pub(super) async fn ending(&self, id: &JobId) -> Ending {
         let files = self.files(id);
-        let read = tokio::task::spawn_blocking(move || files.read_exit()).await;
-        match read {
-            Ok(Ok(exit)) => exit,
+        match tokio::task::spawn_blocking(move || files.read_exit()).await {
+            Ok(Ok(Some(exit))) => Ending::Told(exit),
             Ok(Err(error)) => {
                 tracing::warn!(job = %id, %error, "an exit record cannot be read");
-                None
+                Ending::Unreadable(Fault::new(id, Unusable::Exit, &error))
             }
-            Err(_) => None,
+            Ok(Ok(None)) | Err(_) => Ending::Untold,
         }
     }
 

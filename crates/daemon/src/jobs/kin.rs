@@ -46,7 +46,8 @@ impl Jobs {
     pub fn mark(&self, id: &JobId, token: &[u8]) -> Option<Mark> {
         let whose = of(self.book().get(id)?.record.agent);
         // Tokens are not held in memory. Whoever compares here is this user's own process.
-        let is_its = self.files(id).read().is_ok_and(|record| record.token.as_bytes() == token);
+        let record = self.check_directory(id).and_then(|()| self.files(id).read());
+        let is_its = record.is_ok_and(|record| record.token.as_bytes() == token);
         Some(if is_its { Mark::Proven(whose) } else { Mark::Named(whose) })
     }
 

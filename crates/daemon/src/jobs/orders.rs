@@ -152,6 +152,7 @@ impl Jobs {
         if is_live && let Ok(Reply::Snapshot { text }) = self.order(id, &rows).await {
             return Ok(text);
         }
+        self.check_directory(id)?;
         let files = self.files(id);
         let reading = tokio::task::spawn_blocking(move || {
             stdx::state_file::read(&files.screen(), HOST_SCREEN_FILE_BYTES_MAX)
@@ -231,7 +232,7 @@ impl Jobs {
         edited.ok_or_else(|| missing(id))?;
         if let Err(error) = self.save(id, Care::PowerLoss).await {
             let why = format!("it is so until the daemon ends, and cannot be written: {error}");
-            return Err(Failure::new("job_files_unusable", Effect::Indeterminate, why));
+            return Err(Failure::new(error.code(), Effect::Indeterminate, why));
         }
         self.tell(JobFact::JobEdited { job: id.clone() }).await;
         self.book().row(id).ok_or_else(|| missing(id))

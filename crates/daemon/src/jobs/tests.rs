@@ -13,9 +13,13 @@ use crate::{
     hub::Subscription,
 };
 
+mod clock;
+mod dying;
 mod found;
+mod foreign;
 mod stubborn;
 mod trees;
+mod unreadable;
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -34,7 +38,7 @@ impl Launcher for Threads {
             let sender = Mutex::new(Some(sender));
             let say = move |told| sender.lock().unwrap().take().map(|sender| sender.send(told));
             std::thread::spawn(move || {
-                let told = pty::host::run(&files, || drop(say(Ok(()))));
+                let told = pty::host::run(&files, None, || drop(say(Ok(()))));
                 if let Err(failure) = told {
                     say(Err(failure));
                 }
@@ -79,6 +83,10 @@ impl Rig {
     }
 
     async fn begin(&self) -> Life {
+        self.begin_with(Arc::clone(&self.launcher) as Arc<dyn Launcher>).await
+    }
+
+    async fn begin_with(&self, launcher: Arc<dyn Launcher>) -> Life {
         let home = self.dir.path().join("home");
         let options = store::Options::new(home.join("stead.db"), self.clock.clone());
         let (store, _) =
@@ -93,7 +101,7 @@ impl Rig {
             clock: self.clock.clone(),
             store: store.clone(),
             hub,
-            launcher: Arc::clone(&self.launcher) as Arc<dyn Launcher>,
+            launcher,
             trees: self.trees(),
         });
         Life { jobs, heard, store }
@@ -122,6 +130,30 @@ impl Life {
                 return event.body;
             }
         }
+    }
+
+    /// Waits until a job's end is written down, whatever else is told meanwhile.
+    async fn ended(&mut self, id: &JobId) {
+        while self.jobs.row(id).await.unwrap().ended_at.is_none() {
+            tokio::time::timeout(PATIENCE, self.heard.next()).await.unwrap().unwrap();
+        }
+        let mut ended = self.jobs.book().get(id).unwrap().ended();
+        let waiting = ended.wait_for(|ended| *ended);
+        tokio::time::timeout(PATIENCE, waiting).await.unwrap().unwrap();
+    }
+
+    /// Waits until the host of a job that was found is noted.
+    async fn hosted(&self, files: &JobFiles) {
+        let is_noted = || {
+            let host = files.read_note().unwrap().and_then(|note| note.host);
+            host.is_some_and(|host| host.host_token == ProcId::current().token)
+        };
+        let waiting = async {
+            while !is_noted() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.unwrap();
     }
 
     /// Waits until a job's screen shows a text.

@@ -260,6 +260,7 @@ pub(super) fn row(row: Row) -> JobRow {
         status: row.condition.status,
         state_source: row.condition.source,
         waiting_for: row.condition.waiting_for,
+        failure: row.condition.failure,
         pid: row.program.pid,
         pinned: row.pinned,
         started_at: row.started_at.to_string(),

@@ -18,6 +18,7 @@ use crate::{
 };
 
 mod bad_luck;
+mod clock;
 mod limits;
 mod looking;
 mod recording;
@@ -57,6 +58,15 @@ impl Job {
         change: impl FnOnce(&mut JobRecord),
         prepare: impl FnOnce(&JobFiles),
     ) -> Result<Self, Failure> {
+        Self::by(Clock::system(), change, prepare)
+    }
+
+    /// Runs a job whose host goes by a clock of the test.
+    fn by(
+        clock: Clock,
+        change: impl FnOnce(&mut JobRecord),
+        prepare: impl FnOnce(&JobFiles),
+    ) -> Result<Self, Failure> {
         let dir = tempfile::tempdir().unwrap();
         let id = vocab::ids::JobId::generate();
         let files = JobFiles::new(&dir.path().join("home"), &dir.path().join("run"), &id);
@@ -83,16 +93,17 @@ impl Job {
         files.create(&record).unwrap();
         prepare(&files);
         let job = Self { dir, files, thread: None };
-        job.host()
+        job.host(clock)
     }
 
     /// Starts the host and waits until it is ready.
-    fn host(mut self) -> Result<Self, Failure> {
-        let (sender, ready) = mpsc::sync_channel(1);
+    fn host(mut self, clock: Clock) -> Result<Self, Failure> {
+        let (sender, told) = mpsc::sync_channel(1);
         let files = self.files.clone();
-        let thread = std::thread::spawn(move || run(&files, || sender.send(()).unwrap()));
+        let ready = move || sender.send(()).unwrap();
+        let thread = std::thread::spawn(move || run_by(clock, &files, None, ready));
         self.thread = Some(thread);
-        match ready.recv() {
+        match told.recv() {
             Ok(()) => Ok(self),
             Err(_) => Err(self.ended().unwrap_err()),
         }

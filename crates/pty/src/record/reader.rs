@@ -118,6 +118,8 @@ impl Reader {
     /// When it cannot be read, or is of an unknown version.
     pub fn open(files: &JobFiles) -> Result<Option<Self>, RecordingError> {
         let dir = files.recording();
+        // Not followed where it leads elsewhere.
+        state_file::check_private(files.dir())?;
         let segments = segments(&dir)?;
         let mut reader = Self {
             dir,

@@ -22,7 +22,7 @@ fn pragmas_hold_the_memory_budget() {
     let dir = tempfile::tempdir().unwrap();
     let options = Options::new(dir.path().join("state/stead.db"), Clock::system());
     let ready = writer(&options, migrate::STEPS).unwrap();
-    let reader = reader(&ready.path, None).unwrap();
+    let reader = reader(&ready.path, None, false).unwrap();
     for conn in [&ready.conn, &reader] {
         let kib = i64::try_from(STORE_CACHE_KIB_MAX).unwrap();
         assert_eq!(number(conn, "cache_size"), -kib);
@@ -31,4 +31,40 @@ fn pragmas_hold_the_memory_budget() {
         assert_eq!(mode, "wal");
     }
     assert_eq!(number(&ready.conn, "application_id"), i64::from(APPLICATION_ID));
+}
+
+#[test]
+fn on_a_full_disk_what_is_stored_is_read_and_nothing_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    // Its name must not be taken for anything but a name.
+    let options = Options::new(dir.path().join("state/a %41?b#c.db"), Clock::system());
+    let ready = writer(&options, migrate::STEPS).unwrap();
+    let (path, store_id) = (ready.path, ready.store_id);
+    let names = || {
+        let names = std::fs::read_dir(path.parent().unwrap()).unwrap().flatten();
+        let mut names: Vec<_> = names.map(|entry| entry.file_name()).collect();
+        names.sort();
+        names
+    };
+    let check = |unclean: bool| {
+        let before = names();
+        let held = held::open(&options, &path, migrate::STEPS.len()).unwrap();
+        assert_eq!((&held.store_id, held.epoch), (&store_id, ready.epoch));
+        assert_eq!((held.opening.room, held.opening.unclean), (Room::Full, unclean));
+        let reading = reader(&path, None, true).unwrap();
+        assert_eq!(meta_count(&reading, "epoch").unwrap(), ready.epoch);
+        assert_eq!(names(), before);
+        assert!(unclean || set_meta(&held.conn, "clean", "0").is_err());
+    };
+    // As a daemon leaves it that was killed: with its log and what is shared beside it.
+    check(true);
+    set_meta(&ready.conn, "clean", "1").unwrap();
+    ready.conn.close().unwrap();
+    assert_eq!(names().len(), 1);
+    check(false);
+    // There is room where tests run, and this much is asked for.
+    assert!(!files::is_full(&path) && vocab::limits::STORE_ROOM_BYTES_MIN == 256 << 10);
+    // One that would have to be migrated first is not opened.
+    let newer = held::open(&options, &path, migrate::STEPS.len() + 1);
+    assert_eq!(newer.unwrap_err().code(), "disk_full");
 }

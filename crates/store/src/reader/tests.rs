@@ -16,7 +16,8 @@ async fn readers_are_few_and_go_home() {
     let dir = tempfile::tempdir().unwrap();
     let options = Options::new(dir.path().join("state/stead.db"), Clock::system());
     let ready = writer(&options, crate::migrate::STEPS).unwrap();
-    let readers = Arc::new(Readers::new(ready.path.clone(), None, Duration::from_millis(1)));
+    let idle = Duration::from_millis(1);
+    let readers = Arc::new(Readers::new(ready.path.clone(), None, idle, false));
     assert_eq!(readers.shared.desk().threads, 0);
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..3 * STORE_READS_WAITING_MAX {
@@ -42,7 +43,7 @@ async fn a_query_that_panics_takes_nobody_else_along() {
     let dir = tempfile::tempdir().unwrap();
     let options = Options::new(dir.path().join("state/stead.db"), Clock::system());
     let ready = writer(&options, crate::migrate::STEPS).unwrap();
-    let readers = Readers::new(ready.path.clone(), None, IDLE);
+    let readers = Readers::new(ready.path.clone(), None, IDLE, false);
     for _ in 0..50 {
         let lost = readers.read(|_| -> Result<(), StoreError> { panic!("on purpose") }).await;
         assert_eq!(lost, Err(StoreError::Broken { effect: Effect::NotStarted }));
@@ -55,7 +56,7 @@ async fn a_reader_cannot_write() {
     let dir = tempfile::tempdir().unwrap();
     let options = Options::new(dir.path().join("state/stead.db"), Clock::system());
     let ready = writer(&options, crate::migrate::STEPS).unwrap();
-    let readers = Readers::new(ready.path.clone(), None, IDLE);
+    let readers = Readers::new(ready.path.clone(), None, IDLE, false);
     let done = readers.read(|conn| Ok(conn.execute("DELETE FROM meta", [])?)).await;
     assert_eq!(done.unwrap_err().code(), "store_io");
 }

@@ -3,6 +3,8 @@
 use serde_json::json;
 use tokio::sync::Semaphore;
 
+use vocab::limits::STORE_GROUP_BYTES_MAX;
+
 use super::*;
 use crate::{batch::Batch, cursor::Epoch};
 

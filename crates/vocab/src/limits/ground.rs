@@ -132,6 +132,9 @@ limits! { GROUND:
         "sandbox::what_nobody_wants_is_read_with_pauses";
 
     // store
+    STORE_ROOM_BYTES_MIN: u64 = 256 << 10, "bytes",
+        "free beside the database; with less, one that cannot be opened to write is opened to read",
+        "store::on_a_full_disk_what_is_stored_is_read_and_nothing_is_written";
     STORE_QUEUE_BYTES_MAX: usize = 8 << 20, "bytes",
         "batches that wait for the writer; a caller beyond it waits, so a slow disk holds the runs back",
         "store::a_full_queue_holds_the_caller_back";

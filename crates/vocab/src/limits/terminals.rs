@@ -248,4 +248,17 @@ limits! { TERMINALS:
     WORKTREE_NESTED_MAX: usize = 8, "repositories",
         "in one another below a worktree; submodules of submodules end at three",
         "worktree::repositories_in_one_another_are_looked_into_only_so_deep";
+    // job directories
+    HOST_LOCK_TRIES_MAX: usize = 1_000, "tries",
+        "to take a job's lock, since whoever looks whether it is held has it for a moment",
+        "pty::a_lock_that_is_looked_at_is_taken_all_the_same";
+    JOB_ENTRIES_MAX: usize = 1_000, "files",
+        "of a job's directory whose modes are looked at; a job has ten, and a recording some hundred",
+        "pty::access_of_others_is_taken_away_from_so_many_files";
+    JOB_FILES_ASIDE_MAX: usize = 100, "files",
+        "of one name that could not be read and are kept beside the one that can",
+        "pty::what_cannot_be_read_is_kept_beside_and_never_written_over";
+    JOBS_FINISHED_AT_ONCE: usize = 4, "jobs",
+        "whose leftovers are ended side by side when a daemon starts; each looks at all processes",
+        "daemon::leftovers_are_ended_side_by_side_and_only_so_many";
 }

@@ -138,7 +138,7 @@ async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::R
     wait_for_end(&composed, signals, errors).await;
     tracing::info!("draining");
     shutdown.close();
-    if matches!(state_file::size(&paths.registration()), Ok(None)) {
+    if matches!(single::registration(&paths), Ok(None)) {
         tracing::warn!("the registration is gone: the state directory was removed meanwhile");
     }
     // Registered no longer: new clients start a new daemon as soon as the lock is free.

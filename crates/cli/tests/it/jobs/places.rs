@@ -115,3 +115,91 @@ fn a_command_inside_a_job_finds_the_jobs_own_daemon() {
         assert!(!home.path("user").exists(), "nothing was made where nobody had named anything");
     }
 }
+
+/// A control group of the second version that a test has made, with what is below it.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    /// Makes one; none where that is not for us to do.
+    fn make() -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        let Some(mount) =
+            mounts.find(|fields| fields[2] == "cgroup2").map(|fields| fields[1].to_owned())
+        else {
+            eprintln!("not run: no control groups of the second version are mounted");
+            return None;
+        };
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap();
+        let own = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+        let top = std::path::Path::new(&mount).join(own);
+        let group = Self(top.join(format!("stead-it-{}", std::process::id())));
+        if let Err(error) = fs::create_dir_all(group.0.join("daemon")) {
+            eprintln!("not run: no control group can be made: {error}");
+            return None;
+        }
+        let probe = std::process::Command::new("sh")
+            .args(["-c", "echo $$ >\"$0/cgroup.procs\""])
+            .arg(group.0.join("daemon"))
+            .output()
+            .unwrap();
+        if probe.status.success() {
+            return Some(group);
+        }
+        eprintln!("not run: nobody can be moved into a control group: {probe:?}");
+        None
+    }
+
+    fn processes(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name).join("cgroup.procs")).unwrap_or_default()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for name in fs::read_dir(&self.0).unwrap().flatten().map(|entry| entry.path()) {
+            if name.is_dir() {
+                fs::write(name.join("cgroup.kill"), "1").ok();
+                while fs::read_to_string(name.join("cgroup.procs"))
+                    .is_ok_and(|left| !left.is_empty())
+                {}
+                fs::remove_dir(name).ok();
+            }
+        }
+        fs::remove_dir(&self.0).ok();
+    }
+}
+
+#[test]
+fn a_host_moves_into_a_control_group_beside_the_daemons_and_outlives_that() {
+    let Some(group) = Group::make() else { return };
+    let home = Home::new();
+    let dir = group.0.join("daemon");
+    let line = format!("echo $$ >'{}/cgroup.procs' && exec \"$0\" daemon start", dir.display());
+    home.shell(&line).with(0);
+    let first = daemon(&home);
+    assert!(group.processes("daemon").lines().any(|pid| pid.parse() == Ok(first.pid)));
+    let id = bg(&home, "read x");
+    let beside = format!("stead-job-{id}");
+    let (host, program) = (note(&home, &id)["hostPid"].clone(), row(&home, &id)["pid"].clone());
+    for pid in [host.to_string(), program.to_string()] {
+        assert!(group.processes(&beside).lines().any(|one| one == pid), "{pid}");
+    }
+    // As a service manager ends a service: all that is in its group, at once.
+    if fs::write(dir.join("cgroup.kill"), "1").is_err() {
+        kill(&first);
+    }
+    gone(&first);
+    let found = row(&home, &id);
+    assert_eq!((&found["state"], &found["pid"]), (&"working".into(), &program));
+    home.stead(&["stop", &id]).with(0);
+    gone_with_group(&group, &beside);
+}
+
+/// Waits until nobody is in a group. Whoever started the host removes it; a later daemon does when it starts
+/// beside it.
+fn gone_with_group(group: &Group, name: &str) {
+    while !group.processes(name).is_empty() {
+        std::thread::yield_now();
+    }
+}

@@ -52,13 +52,17 @@ async fn what_ended_meanwhile_is_told_by_the_record_or_by_its_absence() {
         files.write_note(&note).unwrap();
     }
     rig.files(&jobs[1]).forget_exit().unwrap();
-    let exit = ExitRecord { code: Some(0), signal: None, at: 7, stopped: false, failure: None };
+    let at = rig.clock.now().as_millis() + 7;
+    let exit = ExitRecord { code: Some(0), signal: None, at, stopped: false, failure: None };
     rig.files(&jobs[0]).write_exit(&exit).unwrap();
-    let life = rig.begin().await;
+    let mut life = rig.begin().await;
+    for job in &jobs {
+        life.ended(job).await;
+    }
     let rows = life.jobs.rows(&Wanted::default()).await;
     let found: HashMap<_, _> = rows.iter().map(|row| (id(row), row)).collect();
     assert_eq!(found[&jobs[0]].condition.state, JobState::Done);
-    assert_eq!(found[&jobs[0]].ended_at, Some(Timestamp::from_millis(7)));
+    assert_eq!(found[&jobs[0]].ended_at, Some(Timestamp::from_millis(at)));
     assert_eq!(found[&jobs[1]].condition.state, JobState::Failed);
     assert!(found[&jobs[1]].condition.status.as_deref().unwrap().contains("its host died"));
     assert_eq!(*rig.launcher.cleared.lock().unwrap(), [jobs[1].clone()]);
@@ -77,35 +81,12 @@ async fn a_pid_that_was_given_away_is_nobodys_host() {
     note.host = Some(stranger);
     files.write_note(&note).unwrap();
     let life = rig.begin().await;
+    life.jobs.adopt().await;
     // Its socket says who it is.
+    life.hosted(&files).await;
     let row = life.jobs.row(&job).await.unwrap();
     assert_eq!((row.condition.state, row.ended_at), (JobState::Working, None));
     let host = files.read_note().unwrap().unwrap().host.unwrap();
     assert_eq!(host.host_token, ProcId::current().token);
     life.jobs.end_all().await;
-}
-
-#[tokio::test]
-async fn a_job_that_cannot_be_read_is_left_alone() {
-    let rig = Rig::new();
-    let jobs = {
-        let mut life = rig.begin().await;
-        let rows = [life.run("true").await, life.run("true").await];
-        for row in &rows {
-            // One may have ended before the other began.
-            if life.jobs.row(&id(row)).await.unwrap().ended_at.is_none() {
-                life.fact("job_ended", &row.id).await;
-            }
-        }
-        life.store.close().await.unwrap();
-        rows
-    };
-    let broken = rig.files(&id(&jobs[0]));
-    stdx::state_file::publish(&broken.dir().join("job.json"), b"{\"id\"").unwrap();
-    stdx::state_file::publish(&rig.files(&id(&jobs[1])).state(), b"nonsense").unwrap();
-    let life = rig.begin().await;
-    let rows = life.jobs.rows(&Wanted::default()).await;
-    assert_eq!(rows.iter().map(|row| &row.id).collect::<Vec<_>>(), [&jobs[1].id]);
-    assert_eq!(rows[0].condition.state, JobState::Done);
-    assert!(broken.dir().join("job.json").exists());
 }

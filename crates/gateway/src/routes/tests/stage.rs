@@ -108,7 +108,7 @@ impl Launcher for Threads {
             std::thread::spawn(move || {
                 let mut sender = Some(sender);
                 let mut say = |told| sender.take().map(|sender| sender.send(told));
-                let ended = pty::host::run(&files, || drop(say(Ok(()))));
+                let ended = pty::host::run(&files, None, || drop(say(Ok(()))));
                 if let Err(failure) = ended {
                     say(Err(failure));
                 }

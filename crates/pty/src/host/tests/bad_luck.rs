@@ -100,12 +100,12 @@ fn absurd_sizes_are_brought_into_bounds() {
 #[test]
 fn a_job_has_one_host_and_one_life() {
     let mut job = Job::sh("echo on; read x");
-    let refused = run(&job.files, || panic!("two hosts")).unwrap_err();
+    let refused = run(&job.files, None, || panic!("two hosts")).unwrap_err();
     assert_eq!(refused.code, "locked");
     let mut typist = job.attach();
     typist.type_in("\r");
     assert_eq!(job.end().code, Some(0));
-    assert_eq!(run(&job.files, || ()).unwrap_err().code, "job_ended");
+    assert_eq!(run(&job.files, None, || ()).unwrap_err().code, "job_ended");
 }
 
 #[test]

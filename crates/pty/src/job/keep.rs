@@ -1,0 +1,184 @@
+//! A job's directory when luck is bad: files that cannot be read are kept beside and never written over,
+//! access that others got is taken away, and what is not ours is not followed. The host's lock says
+//! whether the job has a host, whatever the files say.
+
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use stdx::{clock::Timestamp, lock::Lock, state_file};
+use vocab::{
+    job::Worktree,
+    limits::{HOST_LOCK_TRIES_MAX, JOB_ENTRIES_MAX, JOB_FILE_BYTES_MAX, JOB_FILES_ASIDE_MAX},
+};
+
+use super::{FilesError, JobFiles};
+
+/// The form of a job's files that this build reads and writes. One that says nothing has the first.
+pub const SCHEMA: u64 = 1;
+
+/// What a file says about its own form.
+#[derive(Deserialize)]
+struct Form {
+    schema: Option<u64>,
+}
+
+/// Reads a file; none if it is missing.
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FilesError> {
+    let Some(bytes) = state_file::read(path, JOB_FILE_BYTES_MAX)? else { return Ok(None) };
+    let form = serde_json::from_slice::<Form>(&bytes).ok().and_then(|form| form.schema);
+    if let Some(found) = form.filter(|found| SCHEMA < *found) {
+        return Err(FilesError::Newer { path: path.to_owned(), found });
+    }
+    match serde_json::from_slice(&bytes) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => Err(FilesError::Malformed { path: path.to_owned(), why: error.to_string() }),
+    }
+}
+
+/// Gives a file that cannot be read another name beside, which nobody else has.
+pub(super) fn set_aside(path: &Path) -> io::Result<()> {
+    let aside = |number: usize| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".unreadable-{number}"));
+        PathBuf::from(name)
+    };
+    let mut names = (1..=JOB_FILES_ASIDE_MAX).map(aside);
+    let free = names.find(|name| matches!(state_file::size(name), Ok(None)));
+    let free = free.ok_or_else(|| {
+        let why = format!("{} was unreadable too often; move it away", path.display());
+        io::Error::new(io::ErrorKind::AlreadyExists, why)
+    })?;
+    state_file::set_aside(path, &free)
+}
+
+/// What could be made out of a record that cannot be read as one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Salvaged {
+    /// What people call it.
+    pub name: Option<String>,
+    /// Where it started.
+    pub cwd: Option<PathBuf>,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// When it was asked for.
+    pub created_at: Option<i64>,
+    /// The worktree that was made for it.
+    pub worktree: Option<Worktree>,
+}
+
+impl JobFiles {
+    /// Takes the lock that a job's host holds for as long as it lives; none when another one has it.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or is not ours alone.
+    pub fn lock(&self) -> io::Result<Option<Lock>> {
+        let path = self.host_lock();
+        for _ in 1..HOST_LOCK_TRIES_MAX {
+            if let Some(lock) = Lock::try_acquire(&path)? {
+                return Ok(Some(lock));
+            }
+            // Whoever only looks whether it is held lets go at once.
+            std::thread::yield_now();
+        }
+        Lock::try_acquire(&path)
+    }
+
+    /// Tells whether the job has a host that lives, whatever was noted of it.
+    #[must_use]
+    pub fn is_hosted(&self) -> bool {
+        // A lock that cannot be opened says nothing; who has it open does.
+        Lock::is_held(&self.host_lock()).unwrap_or_else(|_| self.host_pid().is_some())
+    }
+
+    /// Returns the process of the job's host, as far as it can be seen who has its lock open.
+    #[must_use]
+    pub fn host_pid(&self) -> Option<u32> {
+        Lock::holder(&self.host_lock())
+    }
+
+    /// Tells whether a host has ever been started for it.
+    #[must_use]
+    pub fn had_host(&self) -> bool {
+        matches!(state_file::size(&self.host_lock()), Ok(Some(_)))
+    }
+
+    /// Returns the file whose lock the job's host holds.
+    #[must_use]
+    pub fn host_lock(&self) -> PathBuf {
+        self.dir.join("host.lock")
+    }
+
+    /// Takes away what others may do in the job's directory, and returns what there was to take from. A
+    /// file in it that is none of ours is left alone: whoever reads it refuses it.
+    ///
+    /// # Errors
+    /// When the directory itself is a link, or belongs to somebody else. Nothing in it was looked at.
+    pub fn tighten(&self) -> Result<Vec<PathBuf>, FilesError> {
+        let mut tightened = Vec::new();
+        let refused = |error: io::Error| FilesError::Refused(error.to_string());
+        if state_file::tighten(&self.dir).map_err(refused)? {
+            tightened.push(self.dir.clone());
+        }
+        for dir in [self.dir.clone(), self.recording()] {
+            let names: Vec<OsString> = match state_file::check_private(&dir) {
+                Ok(()) => state_file::names(&dir, None, JOB_ENTRIES_MAX).unwrap_or_default(),
+                Err(_) => Vec::new(),
+            };
+            let paths = names.into_iter().map(|name| dir.join(name));
+            tightened.extend(paths.filter(|path| state_file::tighten(path).unwrap_or(false)));
+        }
+        Ok(tightened)
+    }
+
+    /// Makes out of a record what can be made out of it.
+    #[must_use]
+    pub fn salvage(&self) -> Salvaged {
+        let bytes = state_file::read(&self.record(), JOB_FILE_BYTES_MAX).ok().flatten();
+        let record = bytes.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        let Some(record) = record else { return Salvaged::default() };
+        let text = |field: &str| record.get(field)?.as_str().map(str::to_owned);
+        let words = record.get("command").and_then(Value::as_array);
+        let words = words.into_iter().flatten().filter_map(Value::as_str);
+        let worktree = record.get("worktree").cloned();
+        Salvaged {
+            name: text("name"),
+            cwd: text("cwd").map(PathBuf::from),
+            command: words.map(str::to_owned).collect(),
+            created_at: record.get("createdAt").and_then(Value::as_i64),
+            worktree: worktree.and_then(|tree| serde_json::from_value(tree).ok()),
+        }
+    }
+
+    /// Returns when the job's record was written, and where there is none, when something in its directory
+    /// was made or removed last.
+    #[must_use]
+    pub fn written_at(&self) -> Option<Timestamp> {
+        let of = |path: &Path| state_file::written_at(path).ok().flatten();
+        of(&self.record()).or_else(|| of(&self.dir))
+    }
+
+    /// Keeps a note that cannot be read beside, so that the next one is written over nothing.
+    ///
+    /// # Errors
+    /// When it cannot be renamed.
+    pub fn set_note_aside(&self) -> io::Result<()> {
+        set_aside(&self.state())
+    }
+
+    /// Keeps an end that cannot be read beside. What is no file at all is left for whoever put it there.
+    pub(super) fn make_room_for_exit(&self) -> io::Result<()> {
+        let is_dir = || state_file::is_dir(&self.exit());
+        match self.read_exit() {
+            Err(_) if !is_dir() => set_aside(&self.exit()),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
