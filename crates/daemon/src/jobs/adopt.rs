@@ -183,8 +183,8 @@ impl Jobs {
         if let (Next::Nothing, Some(end)) = (&next, end) {
             // The record is truer than what was noted of it.
             let noted = entry.note.clone();
-            entry.end(end, noted.ended_at.unwrap_or(now));
-            entry.note.updated_at = noted.updated_at;
+            entry.end(end, now);
+            (entry.note.ended_at, entry.note.updated_at) = (noted.ended_at, noted.updated_at);
         }
         Some((entry, next))
     }

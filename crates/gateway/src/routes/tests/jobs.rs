@@ -176,6 +176,7 @@ async fn what_ended_long_ago_is_shown_when_asked_for() {
         let files = pty::job::JobFiles::new(&paths.home, &paths.runtime, &id);
         let mut note = files.read_note().unwrap().unwrap();
         note.ended_at = Some(stage.services.daemon.clock.now().as_millis() - past);
+        note.started_at = note.ended_at.unwrap();
         files.write_note(&note).unwrap();
         let next = stage.again();
         let since = stage.services.daemon.clock.now().as_millis() - ROSTER_AGE_MS;
