@@ -23,7 +23,7 @@ pub(crate) struct Attach {
     #[arg(long, value_name = "KEYS", value_hint = ValueHint::Other)]
     pub(crate) detach_keys: Option<String>,
     /// The process that has started it, and with which it ends
-    #[arg(long, value_name = "PID", hide = true)]
+    #[arg(long, value_name = "PID", value_hint = ValueHint::Other, hide = true)]
     pub(crate) parent: Option<u32>,
 }
 
