@@ -9,7 +9,7 @@ const HOUR_MS: i64 = 3_600_000;
 #[test]
 fn a_wall_clock_that_is_set_ends_nothing_and_turns_no_time_back() {
     let clock = Clock::settable();
-    let script = "trap '' TERM; echo on; while read x; do echo got:$x; done";
+    let script = "trap '' TERM HUP; echo on; while read x; do echo got:$x; done";
     let command = ["sh", "-c", script].map(str::to_owned).to_vec();
     let mut job = Job::by(clock.clone(), |record| record.command = command, |_| ()).unwrap();
     let (mut typist, mut control) = (job.attach(), job.control());
