@@ -32,6 +32,24 @@ impl ProcId {
     pub fn is_alive(&self) -> bool {
         start_token(self.pid).is_some_and(|token| token == self.token)
     }
+
+    /// Tells whether this very process holds a signal back, as those do that read it from a descriptor: it
+    /// cannot die of it.
+    ///
+    /// One that is being born holds all of them back, and lets go before it becomes its program. So whoever
+    /// holds back the one that no program waits for does not count.
+    #[must_use]
+    pub fn holds_back(&self, signal: i32) -> bool {
+        let Ok(status) = fs::read_to_string(format!("/proc/{}/status", self.pid)) else { return false };
+        let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
+        let blocked = blocked.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        let has = |mask: u64, signal: i32| {
+            let bit = u32::try_from(signal - 1).ok().and_then(|bit| 1_u64.checked_shl(bit));
+            bit.is_some_and(|bit| mask & bit != 0)
+        };
+        // Asked for last, so that what was read is of this process and of no later one.
+        blocked.is_some_and(|mask| has(mask, signal) && !has(mask, libc::SIGSEGV)) && self.is_alive()
+    }
 }
 
 /// Returns the start token of a live process; none for an absent one and for a zombie.

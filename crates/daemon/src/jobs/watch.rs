@@ -68,10 +68,12 @@ async fn follow(jobs: &Jobs, id: &JobId, mut link: Link, mut is_heard: impl FnMu
     }
 }
 
-/// Asks a host to make its socket anew.
+/// Asks a host to make its socket anew. One that does not wait for that yet is about to make it, and would
+/// die of the question.
 pub(super) fn ask_for_socket(host: &ProcId) {
     let pid = i32::try_from(host.pid).ok().and_then(Pid::from_raw);
-    if let Some(pid) = pid.filter(|_| host.is_alive() && host.pid != std::process::id()) {
+    let hears = || host.holds_back(Signal::USR1.as_raw()) && host.pid != std::process::id();
+    if let Some(pid) = pid.filter(|_| hears()) {
         // One that went in between has ended, which the handle tells.
         kill_process(pid, Signal::USR1).ok();
     }

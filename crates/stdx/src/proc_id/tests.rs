@@ -13,6 +13,27 @@ fn this_process_is_alive_and_another_start_is_not_it() {
 }
 
 #[test]
+fn a_signal_is_held_back_by_who_waits_for_it_and_not_by_who_is_being_born() {
+    let check = |mask: &str, expected: bool| {
+        let script = format!("exec env {mask} sleep 1000");
+        let mut child = std::process::Command::new("sh").args(["-c", &script]).spawn().unwrap();
+        let process = ProcId::of(child.id()).unwrap();
+        let is_sleep = || fs::read(format!("/proc/{}/comm", process.pid)).unwrap() == b"sleep\n";
+        while !is_sleep() {
+            std::thread::yield_now();
+        }
+        assert_eq!(process.holds_back(libc::SIGUSR1), expected, "{mask}");
+        assert!(!ProcId { token: "0.1".into(), ..process }.holds_back(libc::SIGUSR1));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    };
+    check("", false);
+    check("--block-signal=USR1", true);
+    check("--block-signal=USR2", false);
+    check("--block-signal", false);
+}
+
+#[test]
 fn a_name_of_any_bytes_hides_nothing() {
     let me = ProcId::current();
     let before = Stat::of(me.pid).unwrap();

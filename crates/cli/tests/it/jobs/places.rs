@@ -25,12 +25,16 @@ impl Managed {
         Self(home)
     }
 
-    fn bg(&self, script: &str) -> Value {
+    fn command(&self, script: &str) -> std::process::Command {
         let mut command = self.0.command(&["bg", "--json", "--", "sh", "-c", script]);
         let path = std::env::var("PATH").unwrap();
         command.env("PATH", format!("{}:{path}", self.0.path("bin").display()));
         command.env("XDG_RUNTIME_DIR", self.0.path("xdg"));
-        let output = command.output().unwrap();
+        command
+    }
+
+    fn bg(&self, script: &str) -> Value {
+        let output = self.command(script).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         serde_json::from_slice(&output.stdout).unwrap()
     }
@@ -66,6 +70,38 @@ fn a_manager_that_refuses_keeps_nobody_from_starting_a_job() {
     assert_eq!(row(&managed.0, job["id"].as_str().unwrap())["state"], "working");
     let log = fs::read_to_string(managed.0.path("state/logs/daemon.log")).unwrap();
     assert!(log.contains("a host has no place of its own"), "{log}");
+}
+
+#[test]
+fn a_host_that_is_not_up_yet_outlives_the_search_for_its_socket() {
+    let managed = Managed::new();
+    let home = &managed.0;
+    // The manager takes its time, and the daemon that asked it is dead by then.
+    let own = home.command(&[]).get_program().to_str().unwrap().to_owned();
+    let [told, go] = ["xdg/told", "xdg/go"].map(|name| home.path(name).display().to_string());
+    let slow = format!(
+        "#!/bin/sh\necho $$ >{told}.new; mv {told}.new {told}\nuntil test -e {go}; do sleep 0.01; done\n\
+         while test \"$1\" != --; do shift; done\nshift 2\nexec '{own}' \"$@\"\n"
+    );
+    fs::write(home.path("bin/systemd-run"), slow).unwrap();
+    let mut starter = managed.command("echo on; read x").spawn().unwrap();
+    while !fs::exists(&told).unwrap() {
+        std::thread::yield_now();
+    }
+    let host = process(&serde_json::from_slice(&fs::read(&told).unwrap()).unwrap());
+    kill(&daemon(home));
+    starter.wait().unwrap();
+    let rows: Value = serde_json::from_str(&home.stead(&["ls", "--json"]).with(0).out).unwrap();
+    let id = rows[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!((&rows[0]["state"], &rows[0]["ended_at"]), (&"working".into(), &Value::Null));
+    // Whoever wants something of it looks for its socket, in vain.
+    let err = home.stead(&["send", &id, "x"]).with(1).err;
+    assert!(err.contains("host_unreachable"), "{err}");
+    assert!(host.is_alive());
+    fs::write(&go, "").unwrap();
+    while home.stead(&["send", &id, "x"]).code != 0 {}
+    home.stead(&["wait", &id, "--timeout", "60"]).with(0);
+    assert_eq!(note(home, &id)["hostPid"], host.pid);
 }
 
 /// A job is told of its daemon, and not of the variables that led whoever started it there.
