@@ -61,8 +61,8 @@ impl Lock {
         }
     }
 
-    /// Returns another process of ours that has the lock's file open, which nobody but its holder does for
-    /// longer than a moment. The kernel lists who took a lock, and not to whom it was handed on.
+    /// Returns another process of ours that holds the lock, also where it was handed on to it: the kernel lists
+    /// who took a lock, and beside each open file whether that holds one.
     #[must_use]
     pub fn holder(path: &Path) -> Option<u32> {
         let wanted = fs::symlink_metadata(path).ok()?;
@@ -76,8 +76,13 @@ impl Lock {
         let pids = fs::read_dir("/proc").ok()?.flatten();
         let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         pids.filter(|pid| *pid != std::process::id()).find(|pid| {
-            let Ok(mut open) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
-            open.any(|entry| entry.is_ok_and(|entry| is_it(&entry.path())))
+            let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+            let mut found = open.flatten().filter(|entry| is_it(&entry.path()));
+            // Whoever reads the file, to save it or to search in it, has it open as well.
+            found.any(|entry| {
+                let info = Path::new("/proc").join(pid.to_string()).join("fdinfo");
+                fs::read_to_string(info.join(entry.file_name())).is_ok_and(|info| holds(&info))
+            })
         })
     }
 
@@ -104,6 +109,15 @@ impl Lock {
                 && fields.get(5).is_some_and(|file| file.ends_with(&inode))
         })
     }
+}
+
+/// Tells whether what the kernel says of an open file names a lock that it holds.
+fn holds(info: &str) -> bool {
+    // "lock:	1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF"; one that is looked at is held to READ.
+    let locks = info.lines().filter_map(|line| line.strip_prefix("lock:"));
+    locks.map(|lock| lock.split_ascii_whitespace()).any(|mut lock| {
+        (lock.nth(1), lock.nth(1)) == (Some("FLOCK"), Some("WRITE"))
+    })
 }
 
 impl From<Lock> for OwnedFd {
@@ -142,13 +156,26 @@ mod tests {
         let lock = Lock::try_acquire(&path).unwrap().unwrap();
         assert!(Lock::is_held(&path).unwrap());
         assert_eq!(Lock::holder(&path), None, "this process is not another one");
+        // Nor is one that has the file open and nothing more, whichever is asked first.
+        let reads = || {
+            let open = std::process::Stdio::from(File::open(&path).unwrap());
+            std::process::Command::new("sleep").arg("1000").stdin(open).spawn().unwrap()
+        };
+        let mut readers = vec![reads()];
+        assert_eq!(Lock::holder(&path), None);
         let handed = std::process::Stdio::from(OwnedFd::from(lock));
         let mut child =
             std::process::Command::new("sleep").arg("1000").stdin(handed).spawn().unwrap();
+        readers.push(reads());
         assert!(Lock::is_held(&path).unwrap());
         assert_eq!(Lock::holder(&path), Some(child.id()));
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!Lock::is_held(&path).unwrap());
+        assert_eq!(Lock::holder(&path), None);
+        for mut reader in readers {
+            reader.kill().unwrap();
+            reader.wait().unwrap();
+        }
     }
 }

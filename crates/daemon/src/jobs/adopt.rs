@@ -100,12 +100,12 @@ impl Jobs {
             let files = self.files(&id);
             let looking = move || (files.is_hosted(), files.host_pid().and_then(ProcId::of));
             match tokio::task::spawn_blocking(looking).await {
-                Ok((_, Some(host))) => {
+                Ok((true, Some(host))) => {
                     drop(turn);
                     return self.follow(id, host).await;
                 }
                 Ok((true, None)) => {}
-                Ok((false, None)) | Err(_) => break,
+                Ok((false, _)) | Err(_) => break,
             }
             turn = None;
             tokio::time::sleep(wait).await;
@@ -113,6 +113,11 @@ impl Jobs {
         }
         drop(turn);
         self.clear_up(&id).await;
+    }
+
+    /// Looks for the host of a job anew, beside.
+    pub(super) fn seek_again(self: &Arc<Self>, id: &JobId) {
+        tokio::spawn(Arc::clone(self).seek(id.clone(), None));
     }
 
     /// Finishes a job whose host is dead, a few at a time.

@@ -151,9 +151,14 @@ impl Jobs {
         matches!(told, Ok(Reply::Status(status)) if !status.alive)
     }
 
-    /// Writes down how a job ended, from what its host has left.
+    /// Writes down how a job ended, from what its host has left. One that has a host has not ended: that is
+    /// looked for again.
     pub(super) async fn finish(self: &Arc<Self>, id: &JobId) {
         let end = self.ending(id).await;
+        if end == Ending::Untold && self.is_hosted(id).await {
+            tracing::warn!(job = %id, "what was taken for a host has ended, and the job has not");
+            return self.seek_again(id);
+        }
         if end == Ending::Untold {
             if let Some(entry) = self.book().get_mut(id).filter(|entry| entry.is_live()) {
                 entry.is_dying();
@@ -179,6 +184,11 @@ impl Jobs {
         self.save_if_possible(id, Care::PowerLoss).await;
         self.tell(JobFact::JobEnded { job: id.clone(), state }).await;
         self.book().wake(id);
+    }
+
+    async fn is_hosted(&self, id: &JobId) -> bool {
+        let files = self.files(id);
+        tokio::task::spawn_blocking(move || files.is_hosted()).await.unwrap_or(false)
     }
 
     pub(super) async fn has_exit(&self, id: &JobId) -> bool {

@@ -91,11 +91,11 @@ impl JobFiles {
     /// Tells whether the job has a host that lives, whatever was noted of it.
     #[must_use]
     pub fn is_hosted(&self) -> bool {
-        // A lock that cannot be opened says nothing; who has it open does.
+        // A lock that cannot be opened says nothing; who holds it does.
         Lock::is_held(&self.host_lock()).unwrap_or_else(|_| self.host_pid().is_some())
     }
 
-    /// Returns the process of the job's host, as far as it can be seen who has its lock open.
+    /// Returns the process of the job's host, as far as it can be seen who holds its lock.
     #[must_use]
     pub fn host_pid(&self) -> Option<u32> {
         Lock::holder(&self.host_lock())

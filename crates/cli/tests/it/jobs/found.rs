@@ -39,6 +39,32 @@ fn a_host_that_nobody_noted_and_that_has_no_socket_is_found_by_its_lock() {
 }
 
 #[test]
+fn whoever_only_reads_a_hosts_lock_is_not_its_host() {
+    let home = Home::new();
+    let id = bg(&home, "read x");
+    home.stead(&["stop", &id]).with(0);
+    let dir = home.path("state/jobs").join(&id);
+    // It reads on from before the host began, so that it comes before that in every list of processes.
+    let lock = fs::File::open(dir.join("host.lock")).unwrap();
+    let mut reader = std::process::Command::new("sleep").arg("1000").stdin(lock).spawn().unwrap();
+    home.stead(&["respawn", &id]).with(0);
+    let (host, program) = (process(&note(&home, &id)["hostPid"]), process(&row(&home, &id)["pid"]));
+    kill(&daemon(&home));
+    let bare = json!({"state": "working", "startedAt": 1, "updatedAt": 1});
+    stdx::state_file::publish(&dir.join("state.json"), bare.to_string().as_bytes()).unwrap();
+    fs::remove_file(home.path("run").join(format!("host-{id}.sock"))).unwrap();
+    assert_eq!(row(&home, &id)["state"], "working");
+    while note(&home, &id)["hostPid"].is_null() {}
+    assert_eq!(process(&note(&home, &id)["hostPid"]), host);
+    assert!(program.is_alive());
+    home.stead(&["stop", &id]).with(0);
+    assert_eq!(row(&home, &id)["state"], "stopped");
+    assert!(reader.try_wait().unwrap().is_none(), "nobody has touched it");
+    reader.kill().unwrap();
+    reader.wait().unwrap();
+}
+
+#[test]
 fn a_job_that_cannot_be_read_is_attached_to_stopped_and_removed_by_a_person() {
     let home = Home::new();
     let id = bg(&home, "echo on; read x; echo got:$x; read y");

@@ -1,5 +1,7 @@
 //! Jobs that an earlier daemon has left.
 
+#![expect(clippy::disallowed_methods, reason = "starts a process that is no host")]
+
 use super::*;
 
 #[tokio::test]
@@ -89,4 +91,29 @@ async fn a_pid_that_was_given_away_is_nobodys_host() {
     let host = files.read_note().unwrap().unwrap().host.unwrap();
     assert_eq!(host.host_token, ProcId::current().token);
     life.jobs.end_all().await;
+}
+
+#[tokio::test]
+async fn the_end_of_what_was_taken_for_a_host_is_not_the_jobs() {
+    let rig = Rig::new();
+    let old = rig.begin().await;
+    let job = id(&old.run("read x; exit 4").await);
+    old.store.close().await.unwrap();
+    let files = rig.files(&job);
+    let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let stranger = ProcId::of(child.id()).unwrap();
+    let mut note = files.read_note().unwrap().unwrap();
+    note.host = Some(pty::job::HostNote { host_pid: stranger.pid, host_token: stranger.token });
+    files.write_note(&note).unwrap();
+    let mut life = rig.begin().await;
+    assert_eq!(life.jobs.row(&job).await.unwrap().ended_at, None);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    life.hosted(&files).await;
+    assert_eq!(life.jobs.row(&job).await.unwrap().ended_at, None);
+    assert_eq!(*rig.launcher.cleared.lock().unwrap(), []);
+    life.jobs.send(&person(), &job, "x\r".into()).await.unwrap();
+    assert_eq!(life.fact("job_ended", job.as_str()).await["state"], "failed");
+    let row = life.jobs.row(&job).await.unwrap();
+    assert_eq!(row.condition.status.as_deref(), Some("exit code 4"));
 }
