@@ -15,6 +15,7 @@ mod kin;
 mod link;
 mod name;
 mod orders;
+mod teller;
 mod tree;
 mod watch;
 
@@ -30,7 +31,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use pty::job::{FilesError, JobFiles};
 use stdx::{clock::Clock, proc_id::ProcId};
-use store::{Batch, Store};
+use store::Store;
 use tokio::sync::{Mutex as Lane, OnceCell, Semaphore};
 use vocab::{
     fact::JobFact,
@@ -46,7 +47,7 @@ pub use orders::{Claim, Report};
 pub use tree::{Removal, TreeWish};
 pub use worktree::{Saved, Trees};
 
-use self::book::Book;
+use self::{book::Book, teller::Teller};
 use crate::{
     hub::Hub,
     roster::{Row, Wanted},
@@ -96,6 +97,7 @@ impl std::fmt::Debug for Parts {
 pub struct Jobs {
     parts: Parts,
     book: Mutex<Book>,
+    teller: Teller,
     /// Whoever looks for a free name or branch waits for its turn here, until the book has the one before.
     planting: Lane<()>,
     /// Filled once the jobs of earlier daemons were looked at.
@@ -118,7 +120,8 @@ impl Jobs {
         let (book, planting, adopted) = (Mutex::default(), Lane::default(), OnceCell::new());
         let finishing = Semaphore::new(JOBS_FINISHED_AT_ONCE);
         let is_closed = AtomicBool::new(false);
-        Arc::new(Self { parts, book, planting, adopted, finishing, is_closed })
+        let teller = Teller::new(parts.store.clone(), parts.hub.clone());
+        Arc::new(Self { parts, book, teller, planting, adopted, finishing, is_closed })
     }
 
     /// Returns the rows that are wanted, oldest first.
@@ -176,13 +179,9 @@ impl Jobs {
         self.parts.clock.now().as_millis()
     }
 
-    /// Stores a fact and tells it. The files are the truth, so a fact that cannot be stored is only late.
+    /// Stores a fact and tells it, now or as soon as that can be.
     async fn tell(&self, fact: JobFact) {
-        let store = &self.parts.store;
-        match store.append(Batch::of_store(store.epoch()).fact(fact)).await {
-            Ok(stored) => self.parts.hub.tell(stored.events),
-            Err(error) => tracing::warn!(%error, "a fact about a job was not stored"),
-        }
+        self.teller.tell(fact).await;
     }
 
     /// Writes the note of a job as the book has it by then, one writer at a time, so that the newest is the

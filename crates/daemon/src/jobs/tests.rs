@@ -18,6 +18,7 @@ mod dying;
 mod found;
 mod foreign;
 mod stubborn;
+mod told;
 mod trees;
 mod unreadable;
 
@@ -58,6 +59,8 @@ struct Rig {
     dir: tempfile::TempDir,
     clock: Clock,
     launcher: Arc<Threads>,
+    /// The file layer of its database, where that is not the usual one.
+    vfs: Option<String>,
 }
 
 /// One life of a daemon over it.
@@ -71,7 +74,7 @@ impl Rig {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         stdx::state_file::ensure_dir(&dir.path().join("home")).unwrap();
-        Self { dir, clock: Clock::system(), launcher: Arc::default() }
+        Self { dir, clock: Clock::system(), launcher: Arc::default(), vfs: None }
     }
 
     fn trees(&self) -> Trees {
@@ -89,6 +92,7 @@ impl Rig {
     async fn begin_with(&self, launcher: Arc<dyn Launcher>) -> Life {
         let home = self.dir.path().join("home");
         let options = store::Options::new(home.join("stead.db"), self.clock.clone());
+        let options = store::Options { vfs: self.vfs.clone(), ..options };
         let (store, _) =
             tokio::task::spawn_blocking(move || Store::open(&options)).await.unwrap().unwrap();
         let hub = Hub::new(store.clone());

@@ -261,4 +261,10 @@ limits! { TERMINALS:
     JOBS_FINISHED_AT_ONCE: usize = 4, "jobs",
         "whose leftovers are ended side by side when a daemon starts; each looks at all processes",
         "daemon::leftovers_are_ended_side_by_side_and_only_so_many";
+    JOB_FACTS_UNSENT_MAX: usize = 1_000, "facts",
+        "about jobs that wait for a store that cannot be written; each is some hundred bytes",
+        "daemon::so_many_facts_wait_for_the_store_and_the_oldest_go_first";
+    JOB_FACTS_RETRY_MS: u64 = 1_000, "ms",
+        "until such facts are tried again; a disk that was full for a moment costs a person no more",
+        "daemon::so_many_facts_wait_for_the_store_and_the_oldest_go_first";
 }

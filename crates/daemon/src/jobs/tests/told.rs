@@ -1,0 +1,45 @@
+//! Facts about jobs, while the store's disk is full.
+
+use testkit::faulty_vfs::{Fault, register};
+
+use super::*;
+
+#[tokio::test]
+async fn what_happened_on_a_full_disk_is_told_in_order_once_there_is_room() {
+    let layer = register("told-late", None);
+    let rig = Rig { vfs: Some(layer.name.to_owned()), ..Rig::new() };
+    let mut life = rig.begin().await;
+    let row = life.run("read x; exit 3").await;
+    life.fact("job_started", &row.id).await;
+    layer.disk().fail_from_now(Fault::FullFromThere);
+    life.jobs.rename(&person(), &id(&row), "late").await.unwrap();
+    life.jobs.send(&person(), &id(&row), "x\r".into()).await.unwrap();
+    let mut ended = life.jobs.book().get(&id(&row)).unwrap().ended();
+    tokio::time::timeout(PATIENCE, ended.wait_for(|ended| *ended)).await.unwrap().unwrap();
+    layer.disk().heal();
+    // Nothing else happens, and whoever waits for the end is told all the same.
+    life.fact("job_edited", &row.id).await;
+    assert_eq!(life.fact("job_ended", &row.id).await["state"], "failed");
+}
+
+#[tokio::test]
+async fn so_many_facts_wait_for_the_store_and_the_oldest_go_first() {
+    let layer = register("told-many", None);
+    let rig = Rig { vfs: Some(layer.name.to_owned()), ..Rig::new() };
+    let mut life = rig.begin().await;
+    layer.disk().fail_from_now(Fault::FullFromThere);
+    let jobs: Vec<JobId> =
+        std::iter::repeat_with(JobId::generate).take(limits::JOB_FACTS_UNSENT_MAX + 1).collect();
+    for job in &jobs {
+        life.jobs.tell(JobFact::JobEdited { job: job.clone() }).await;
+    }
+    layer.disk().heal();
+    for job in jobs.get(1..).unwrap() {
+        let event = tokio::time::timeout(PATIENCE, life.heard.next()).await.unwrap();
+        assert_eq!(event.unwrap().unwrap().body["job"], job.as_str());
+    }
+    // They come in time, and the next one at once.
+    assert_eq!(limits::JOB_FACTS_RETRY_MS, 1_000);
+    life.jobs.tell(JobFact::JobRemoved { job: jobs[0].clone() }).await;
+    life.fact("job_removed", jobs[0].as_str()).await;
+}
