@@ -22,7 +22,6 @@ use super::{
     Jobs,
     book::{Ending, Entry},
     fault::{self, Fault, Unusable},
-    link::Link,
     watch,
 };
 
@@ -128,7 +127,7 @@ impl Jobs {
     }
 
     async fn ask_who(&self, id: &JobId) -> Option<ProcId> {
-        let link = Link::open(self.files(id).socket()).await.ok()?;
+        let link = self.link(id).await.ok()?;
         let Reply::Status(status) = link.ask(&Control::Status).await.ok()? else { return None };
         ProcId::of(status.host_pid)
     }

@@ -19,7 +19,6 @@ use super::{
     Care, Jobs, Removal,
     book::Ending,
     fault::{Fault, Unusable},
-    link::Link,
     missing,
 };
 use crate::{caller::Caller, roster::Row};
@@ -72,7 +71,7 @@ impl Jobs {
         let _turn = lane.lock().await;
         self.end(id).await?;
         let saved = self.clear_tree(id, how).await?;
-        let files = self.files(id);
+        let files = self.located(id).await;
         let removing = tokio::task::spawn_blocking(move || files.remove());
         let removed = removing.await.unwrap_or_else(|_| Err(std::io::Error::other("it failed")));
         if let Err(error) = removed {
@@ -113,7 +112,7 @@ impl Jobs {
         // The wish is noted before it is told, so that an end without a record is known as one.
         self.book().edit(id, |note| note.stop_requested = true);
         self.save_if_possible(id, Care::PowerLoss).await;
-        let asked = match Link::open(self.files(id).socket()).await {
+        let asked = match self.link(id).await {
             Ok(link) => link.ask(&Control::Terminate).await.map(drop),
             Err(failure) => Err(failure),
         };
@@ -146,7 +145,7 @@ impl Jobs {
 
     /// Tells whether a host says that its program has ended, which it has not written down.
     async fn has_ended_unwritten(&self, id: &JobId) -> bool {
-        let Ok(link) = Link::open(self.files(id).socket()).await else { return false };
+        let Ok(link) = self.link(id).await else { return false };
         let told = link.ask(&Control::Status).await;
         matches!(told, Ok(Reply::Status(status)) if !status.alive)
     }
@@ -163,14 +162,14 @@ impl Jobs {
             if let Some(entry) = self.book().get_mut(id).filter(|entry| entry.is_live()) {
                 entry.is_dying();
             }
-            let (jobs, job) = (Arc::clone(self), id.clone());
+            let (jobs, job, files) = (Arc::clone(self), id.clone(), self.located(id).await);
             let clearing = tokio::task::spawn_blocking(move || {
                 jobs.parts.launcher.end_leftovers(&job);
                 // What it showed last was recorded up to a moment before, and its text was not written.
-                if let Some(text) = pty::record::recover(&jobs.files(&job)) {
-                    stdx::state_file::replace(&jobs.files(&job).screen(), text.as_bytes()).ok();
+                if let Some(text) = pty::record::recover(&files) {
+                    stdx::state_file::replace(&files.screen(), text.as_bytes()).ok();
                 }
-                stdx::state_file::remove(jobs.files(&job).socket()).ok();
+                stdx::state_file::remove(files.socket()).ok();
             });
             clearing.await.ok();
         }

@@ -7,6 +7,7 @@ use std::{path::Path, time::Duration};
 use pty::{
     frame::{self, Decoder, Frame, Kind},
     hello::{self, Control, Hello, PROTOCOL, Reply, Role, STATES},
+    job::JobFiles,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -14,9 +15,12 @@ use tokio::{
     time::timeout,
 };
 use vocab::{
+    ids::JobId,
     limits::HOST_ANSWER_MS_MAX,
     outcome::{Effect, Failure},
 };
+
+use super::Jobs;
 
 /// How much is read at once.
 const READ_BYTES: usize = 16 << 10;
@@ -29,7 +33,7 @@ pub(super) struct Link {
 
 impl Link {
     /// Connects, and asks to be told how the job is.
-    pub(super) async fn open(socket: &Path) -> Result<Self, Failure> {
+    async fn open(socket: &Path) -> Result<Self, Failure> {
         let limit = Duration::from_millis(HOST_ANSWER_MS_MAX);
         let hello = Hello {
             role: Role::Control,
@@ -86,6 +90,25 @@ impl Link {
             Ok(None) => Err(silent("let go before it answered")),
             Err(_) => Err(silent("did not answer in time")),
         }
+    }
+}
+
+impl Jobs {
+    /// Connects to a job's host, and asks to be told how the job is.
+    pub(super) async fn link(&self, id: &JobId) -> Result<Link, Failure> {
+        Link::open(self.located(id).await.socket()).await
+    }
+
+    /// Says where a job's files are, with the socket where its host has said that it listens: a daemon of
+    /// another runtime directory may have started it.
+    pub(super) async fn located(&self, id: &JobId) -> JobFiles {
+        let usual = self.files(id);
+        if self.check_directory(id).is_err() {
+            // Nothing is looked at in a directory that is none of ours.
+            return usual;
+        }
+        let files = usual.clone();
+        tokio::task::spawn_blocking(move || files.located()).await.unwrap_or(usual)
     }
 }
 

@@ -12,7 +12,7 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
-use super::{Care, Jobs, book::Entry, link::Link, missing, name, watch};
+use super::{Care, Jobs, book::Entry, missing, name, watch};
 use crate::{caller::Caller, roster::Row};
 
 /// What was said from inside a job.
@@ -250,15 +250,14 @@ impl Jobs {
             return Err(Failure::not_started("job_ended", why)
                 .with_hint(format!("stead respawn {id} starts it again")));
         }
-        let files = self.files(id);
-        let link = match Link::open(files.socket()).await {
+        let link = match self.link(id).await {
             Ok(link) => link,
             Err(failure) => {
                 // Its name may have been removed: it makes it anew when it is asked to.
                 let host = self.book().get(id).and_then(Entry::host).ok_or(failure)?;
                 watch::ask_for_socket(&host);
                 tokio::time::sleep(Duration::from_millis(HOST_LINK_RETRY_MS)).await;
-                Link::open(files.socket()).await?
+                self.link(id).await?
             }
         };
         link.ask(control).await

@@ -90,6 +90,11 @@ impl Rig {
     }
 
     async fn begin_with(&self, launcher: Arc<dyn Launcher>) -> Life {
+        self.begin_in("run", launcher).await
+    }
+
+    /// Begins a life whose sockets lie in a directory of this name.
+    async fn begin_in(&self, runtime: &str, launcher: Arc<dyn Launcher>) -> Life {
         let home = self.dir.path().join("home");
         let options = store::Options::new(home.join("stead.db"), self.clock.clone());
         let options = store::Options { vfs: self.vfs.clone(), ..options };
@@ -99,8 +104,8 @@ impl Rig {
         let heard = hub.subscribe_after(None).await.unwrap();
         let jobs = Jobs::new(Parts {
             home,
-            runtime: self.dir.path().join("run"),
-            socket: self.dir.path().join("run/daemon.sock"),
+            runtime: self.dir.path().join(runtime),
+            socket: self.dir.path().join(runtime).join("daemon.sock"),
             version: "0".into(),
             clock: self.clock.clone(),
             store: store.clone(),

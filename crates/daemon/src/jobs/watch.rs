@@ -23,7 +23,7 @@ pub(super) async fn watch(jobs: Arc<Jobs>, id: JobId, host: ProcId) {
     let end = Handle::of(&host);
     let mut wait = Duration::from_millis(HOST_LINK_RETRY_MS);
     loop {
-        if let Ok(link) = Link::open(jobs.files(&id).socket()).await {
+        if let Ok(link) = jobs.link(&id).await {
             jobs.learn(&id).await;
             // One that lets go at once, since too many are there, is no reason to come back the sooner.
             let is_heard = || wait = Duration::from_millis(HOST_LINK_RETRY_MS);
@@ -107,7 +107,7 @@ impl Jobs {
         if self.book().get(id).is_some_and(|entry| entry.note.worker_pid.is_some()) {
             return;
         }
-        let Ok(link) = Link::open(self.files(id).socket()).await else { return };
+        let Ok(link) = self.link(id).await else { return };
         if let Ok(Reply::Status(status)) = link.ask(&Control::Status).await {
             self.book().edit(id, |note| note.worker_pid = Some(status.worker_pid));
             self.save_if_possible(id, Care::Crash).await;

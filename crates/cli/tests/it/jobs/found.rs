@@ -87,6 +87,29 @@ fn a_job_that_cannot_be_read_is_attached_to_stopped_and_removed_by_a_person() {
 }
 
 #[test]
+fn jobs_that_are_kept_are_typed_to_and_stopped_from_another_runtime_directory() {
+    let home = Home::new();
+    let id = bg(&home, "read x; echo got:$x; read y");
+    home.stead(&["daemon", "stop", "--keep-jobs"]).with(0);
+    // As from cron, where nobody has said where sockets are.
+    let elsewhere = |args: &[&str]| {
+        let output = home.command(args).env("STEAD_RUNTIME_DIR", home.path("other")).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    elsewhere(&["send", &id, "abc"]);
+    while !elsewhere(&["logs", &id]).contains("got:abc") {}
+    elsewhere(&["explain", &id]);
+    elsewhere(&["upgrade", &id]);
+    elsewhere(&["stop", &id]);
+    let rows: Value = serde_json::from_str(&elsewhere(&["ls", "--all", "--json"])).unwrap();
+    assert_eq!(rows[0]["state"], "stopped", "{rows}");
+    elsewhere(&["rm", &id]);
+    elsewhere(&["daemon", "stop"]);
+}
+
+#[test]
 fn nothing_depends_on_whose_child_a_host_is() {
     let home = Home::new();
     let (ends, stays) = (bg(&home, "read x"), bg(&home, "read x"));

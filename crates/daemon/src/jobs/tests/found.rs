@@ -117,3 +117,25 @@ async fn the_end_of_what_was_taken_for_a_host_is_not_the_jobs() {
     let row = life.jobs.row(&job).await.unwrap();
     assert_eq!(row.condition.status.as_deref(), Some("exit code 4"));
 }
+
+#[tokio::test]
+async fn hosts_are_reached_by_a_daemon_of_another_runtime_directory() {
+    let rig = Rig::new();
+    let old = rig.begin().await;
+    let job = id(&old.run("read x; echo got:$x; read y").await);
+    old.store.close().await.unwrap();
+    let mut life = rig.begin_in("elsewhere", Arc::clone(&rig.launcher) as Arc<dyn Launcher>).await;
+    life.jobs.send(&person(), &job, "x\r".into()).await.unwrap();
+    life.shows(&job, "got:x").await;
+    life.jobs.detach(&person(), &job).await.unwrap();
+    life.jobs.explain(&job).await.unwrap();
+    // It is followed as well, and ends as any other.
+    let row = life.jobs.stop(&person(), &job).await.unwrap();
+    assert_eq!((row.condition.state, row.program.exit.is_some()), (JobState::Stopped, true));
+    life.ended(&job).await;
+    // A socket that is left there goes with the job.
+    let files = rig.files(&job);
+    let _left = UnixListener::bind(files.socket()).unwrap();
+    life.jobs.remove(&person(), &job, Removal::Saving).await.unwrap();
+    assert!(!files.socket().exists() && !files.dir().exists());
+}
