@@ -62,7 +62,7 @@ impl Jobs {
     fn take_over(self: &Arc<Self>, mut entry: Entry, next: Next) {
         let (jobs, id) = (Arc::clone(self), entry.record.id.clone());
         if let Next::Finish(Ending::Untold) = next {
-            entry.is_dying();
+            entry.dies();
         }
         // Who wants to change it waits until it was looked for once.
         let turn = Arc::clone(&entry.lane).try_lock_owned().ok();
@@ -110,12 +110,16 @@ impl Jobs {
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(Duration::from_millis(HOST_LINK_RETRY_MS_MAX));
         }
+        if self.ending(&id).await == Ending::Untold {
+            self.book().dies(&id);
+        }
         drop(turn);
         self.clear_up(&id).await;
     }
 
     /// Looks for the host of a job anew, beside.
     pub(super) fn seek_again(self: &Arc<Self>, id: &JobId) {
+        self.book().lives_on(id);
         tokio::spawn(Arc::clone(self).seek(id.clone(), None));
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Entry {
     ended: watch::Sender<bool>,
     /// Why it is not wholly known.
     pub(super) fault: Option<Fault>,
+    /// Its host died, and what that has left is being ended.
+    is_dying: bool,
 }
 
 impl Entry {
@@ -40,7 +42,7 @@ impl Entry {
         record.token.clear();
         let ended = watch::Sender::new(note.ended_at.is_some());
         let (lane, writing) = (Arc::default(), Arc::default());
-        Self { record: Arc::new(record), note, exit, lane, writing, ended, fault: None }
+        Self { record: Arc::new(record), note, exit, lane, writing, ended, fault: None, is_dying: false }
     }
 
     pub(super) fn is_live(&self) -> bool {
@@ -78,6 +80,7 @@ impl Entry {
 
     /// Takes over how it ended.
     pub(super) fn end(&mut self, end: Ending, now: i64) {
+        self.is_dying = false;
         self.note.told = how_it_ended(&end, self.note.stop_requested);
         self.note.ended_at = Some(now);
         self.note.updated_at = now;
@@ -93,8 +96,14 @@ impl Entry {
         }
     }
 
-    /// Says that its host died, while what that has left is still being ended.
-    pub(super) fn is_dying(&mut self) {
+    /// Tells whether its host died, and what that has left is still being ended.
+    pub(super) fn is_dying(&self) -> bool {
+        self.is_dying
+    }
+
+    /// Notes that its host died, and that what that has left is being ended.
+    pub(super) fn dies(&mut self) {
+        self.is_dying = true;
         self.note.told = how_it_ended(&Ending::Untold, self.note.stop_requested);
         self.note.told.status = Some("its host died; what it left is being ended".to_owned());
     }
@@ -156,10 +165,6 @@ impl Book {
 
     pub(super) fn get(&self, id: &JobId) -> Option<&Entry> {
         self.entries.get(id)
-    }
-
-    pub(super) fn get_mut(&mut self, id: &JobId) -> Option<&mut Entry> {
-        self.entries.get_mut(id)
     }
 
     pub(super) fn put(&mut self, id: JobId, entry: Entry) {
@@ -239,6 +244,22 @@ impl Book {
         Some(entry.note.told.state)
     }
 
+    /// Notes that a host died, unless the end is known.
+    pub(super) fn dies(&mut self, id: &JobId) {
+        if let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.is_live()) {
+            entry.dies();
+        }
+    }
+
+    /// Takes it back that a host died, and wakes up who waits for the end of what it has left.
+    pub(super) fn lives_on(&mut self, id: &JobId) {
+        if let Some(entry) = self.entries.get_mut(id).filter(|entry| entry.is_dying) {
+            entry.is_dying = false;
+            entry.note.told = Told::by_process(JobState::Working);
+            entry.ended.send_modify(|_| ());
+        }
+    }
+
     /// Wakes up who waits for an end, once it is written down: only then may its files go.
     pub(super) fn wake(&self, id: &JobId) {
         if let Some(entry) = self.entries.get(id) {
@@ -257,7 +278,7 @@ impl Book {
     /// Begins it anew. Returns the note.
     pub(super) fn begin_again(&mut self, id: &JobId, now: i64) -> Option<JobNote> {
         let entry = self.entries.get_mut(id)?;
-        (entry.exit, entry.fault) = (None, None);
+        (entry.exit, entry.fault, entry.is_dying) = (None, None, false);
         let note = &mut entry.note;
         note.told = Told::by_process(JobState::Working);
         (note.host, note.worker_pid, note.ended_at) = (None, None, None);

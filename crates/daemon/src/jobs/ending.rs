@@ -17,7 +17,7 @@ use worktree::Saved;
 
 use super::{
     Care, Jobs, Removal,
-    book::Ending,
+    book::{Ending, Entry},
     fault::{Fault, Unusable},
     missing,
 };
@@ -102,13 +102,11 @@ impl Jobs {
     }
 
     async fn end(self: &Arc<Self>, id: &JobId) -> Result<(), Failure> {
-        let entry = self.book().get(id).cloned().ok_or_else(|| missing(id))?;
-        let mut ended = entry.ended();
+        let entry = self.settled(id).await?;
         if !entry.is_live() {
-            // It may be about to be written down.
-            ended.wait_for(|ended| *ended).await.ok();
             return Ok(());
         }
+        let mut ended = entry.ended();
         // The wish is noted before it is told, so that an end without a record is known as one.
         self.book().edit(id, |note| note.stop_requested = true);
         self.save_if_possible(id, Care::PowerLoss).await;
@@ -121,7 +119,7 @@ impl Jobs {
             signal(&host, Signal::TERM);
         }
         let usual = Duration::from_millis(HOST_STOP_MS_MAX);
-        if timeout(usual, ended.wait_for(|ended| *ended)).await.is_ok() {
+        if timeout(usual, ended.wait_for(|ended| *ended)).await.is_ok() || self.is_over(id).await? {
             return Ok(());
         }
         if self.has_ended_unwritten(id).await {
@@ -136,11 +134,38 @@ impl Jobs {
             signal(&host, Signal::KILL);
         }
         let last = Duration::from_millis(HOST_KILL_MS_MAX);
-        if timeout(last, ended.wait_for(|ended| *ended)).await.is_ok() {
+        if timeout(last, ended.wait_for(|ended| *ended)).await.is_ok() || self.is_over(id).await? {
             return Ok(());
         }
         let why = format!("job {id} was asked to end and killed, and has not ended");
         Err(Failure::new("job_not_ended", Effect::Indeterminate, why))
+    }
+
+    /// Returns a job whose program runs, or whose end is written down. What a dead host has left is being ended
+    /// already, in a time of its own, and was no wish of whoever asks now.
+    async fn settled(&self, id: &JobId) -> Result<Entry, Failure> {
+        loop {
+            let (entry, mut ended) = {
+                let book = self.book();
+                let entry = book.get(id).cloned().ok_or_else(|| missing(id))?;
+                // In the same turn, so that no change in between is missed.
+                let ended = entry.ended();
+                (entry, ended)
+            };
+            if !entry.is_live() {
+                // It may be about to be written down.
+                ended.wait_for(|ended| *ended).await.ok();
+                return Ok(entry);
+            }
+            if !entry.is_dying() || ended.changed().await.is_err() {
+                return Ok(entry);
+            }
+        }
+    }
+
+    /// Tells whether a job has ended, once what a dead host has left is ended as well.
+    async fn is_over(&self, id: &JobId) -> Result<bool, Failure> {
+        Ok(!self.settled(id).await?.is_live())
     }
 
     /// Tells whether a host says that its program has ended, which it has not written down.
@@ -159,9 +184,7 @@ impl Jobs {
             return self.seek_again(id);
         }
         if end == Ending::Untold {
-            if let Some(entry) = self.book().get_mut(id).filter(|entry| entry.is_live()) {
-                entry.is_dying();
-            }
+            self.book().dies(id);
             let (jobs, job, files) = (Arc::clone(self), id.clone(), self.located(id).await);
             let clearing = tokio::task::spawn_blocking(move || {
                 jobs.parts.launcher.end_leftovers(&job);

@@ -88,6 +88,44 @@ async fn nobody_waits_for_the_end_of_what_a_dead_host_has_left() {
 }
 
 #[tokio::test]
+async fn who_ends_a_job_whose_host_has_died_waits_and_does_not_change_how_it_ended() {
+    for way in ["stop", "rm", "daemon stop"] {
+        let rig = Rig::new();
+        let (launcher, asked) = Resisting::new();
+        let mut life = rig.begin_with(Arc::clone(&launcher) as Arc<dyn Launcher>).await;
+        let files = dead(&rig);
+        let job = files.id().clone();
+        life.jobs.row(&job).await.unwrap();
+        let (_, _asked) = wait_for(asked, 1).await;
+        let lane = Arc::clone(&life.jobs.book().get(&job).unwrap().lane);
+        let (jobs, ended) = (Arc::clone(&life.jobs), job.clone());
+        let ending = tokio::spawn(async move {
+            match way {
+                "stop" => jobs.stop(&person(), &ended).await.map(drop),
+                "rm" => jobs.remove(&person(), &ended, Removal::Saving).await.map(drop),
+                _ => {
+                    jobs.end_all().await;
+                    Ok(())
+                }
+            }
+        });
+        // Once it has its turn it has done all that it does before it waits.
+        while lane.try_lock().is_ok() {
+            tokio::task::yield_now().await;
+        }
+        assert!(!life.jobs.book().get(&job).unwrap().note.stop_requested, "{way}");
+        launcher.let_go();
+        ending.await.unwrap().unwrap();
+        assert_eq!(life.fact("job_ended", job.as_str()).await["state"], "failed", "{way}");
+        if way != "rm" {
+            let row = life.jobs.row(&job).await.unwrap();
+            assert_eq!(row.condition.state, JobState::Failed, "{way}");
+            assert!(row.condition.status.unwrap().contains("its host died"), "{way}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn leftovers_are_ended_side_by_side_and_only_so_many() {
     let rig = Rig::new();
     let (launcher, asked) = Resisting::new();
