@@ -22,6 +22,7 @@ use super::{
     Jobs,
     book::{Ending, Entry},
     fault::{self, Fault, Unusable},
+    link::is_listened_at,
     watch,
 };
 
@@ -96,8 +97,11 @@ impl Jobs {
                 drop(turn);
                 return self.follow(id, host).await;
             }
-            let files = self.files(&id);
-            let looking = move || (files.is_hosted(), files.host_pid().and_then(ProcId::of));
+            let (files, is_refused) = (self.files(&id), self.check_directory(&id).is_err());
+            let looking = move || match is_refused {
+                true => (is_listened_at(files.socket()), None),
+                false => (files.is_hosted(), files.host_pid().and_then(ProcId::of)),
+            };
             match tokio::task::spawn_blocking(looking).await {
                 Ok((true, Some(host))) => {
                     drop(turn);
@@ -165,7 +169,7 @@ impl Jobs {
                     tracing::warn!(job = %id, ?path, "others could get at it, and cannot any more");
                 }
             }
-            Err(error) => return Some((refused(id, &error, now), Next::Nothing)),
+            Err(error) => return Some(refused(&files, &error, now)),
         }
         let note = read_note(&files);
         let (record, fault) = match files.read() {
@@ -235,13 +239,21 @@ fn said(id: &JobId, what: Unusable, error: &FilesError) -> Fault {
     fault
 }
 
-/// Returns what is listed of a directory that is none of ours. It is taken for nothing that runs.
-fn refused(id: &JobId, error: &FilesError, now: i64) -> Entry {
+/// Returns what is listed of a directory that is none of ours. Whether its program runs is told by the socket
+/// alone, which is ours.
+fn refused(files: &JobFiles, error: &FilesError, now: i64) -> (Entry, Next) {
+    let id = files.id();
     let fault = said(id, Unusable::Directory, error);
-    let mut note = JobNote::begun(now);
-    note.told = pty::job::Told::by_process(vocab::job::JobState::Failed);
-    note.ended_at = Some(now);
-    let mut entry = Entry::new(fault::blank(id, now), note, None);
+    // When what stands there was made, whatever it is: the same at each start.
+    let made = state_file::written_at(files.dir()).ok().flatten();
+    let at = made.map_or(now, |at| at.as_millis());
+    let mut note = JobNote::begun(at);
+    let runs = is_listened_at(files.socket());
+    if !runs {
+        note.told = pty::job::Told::by_process(vocab::job::JobState::Failed);
+        note.ended_at = Some(at);
+    }
+    let mut entry = Entry::new(fault::blank(id, at), note, None);
     entry.fault = Some(fault);
-    entry
+    (entry, if runs { Next::Seek } else { Next::Nothing })
 }

@@ -19,6 +19,7 @@ use super::{
     Care, Jobs, Removal,
     book::{Ending, Entry},
     fault::{Fault, Unusable},
+    link::is_listened_at,
     missing,
 };
 use crate::{caller::Caller, roster::Row};
@@ -34,7 +35,9 @@ impl Jobs {
         let (jobs, id) = (Arc::clone(self), id.clone());
         Self::apart(async move {
             let _turn = lane.lock().await;
-            jobs.check_directory(&id)?;
+            if !jobs.runs_unlooked_at(&id) {
+                jobs.check_directory(&id)?;
+            }
             jobs.end(&id).await?;
             jobs.book().row(&id).ok_or_else(|| missing(&id))
         })
@@ -69,6 +72,11 @@ impl Jobs {
         }
         let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
+        if self.runs_unlooked_at(id) {
+            let why = format!("job {id} runs, and its directory is refused: nothing would be left to find it by");
+            return Err(Failure::not_started("job_refused", why)
+                .with_hint(format!("stead stop {id} ends it first")));
+        }
         self.end(id).await?;
         let saved = self.clear_tree(id, how).await?;
         let files = self.located(id).await;
@@ -81,6 +89,11 @@ impl Jobs {
         self.book().remove(id);
         self.tell(JobFact::JobRemoved { job: id.clone() }).await;
         Ok(saved)
+    }
+
+    /// Tells whether a job runs whose directory is none of ours: its socket alone says so.
+    fn runs_unlooked_at(&self, id: &JobId) -> bool {
+        self.check_directory(id).is_err() && is_listened_at(self.files(id).socket())
     }
 
     /// Returns the lane of a job, in which whoever changes it waits for its turn.
@@ -217,8 +230,12 @@ impl Jobs {
         matches!(self.ending(id).await, Ending::Told(_))
     }
 
-    /// Looks what the host has written of a job's end.
+    /// Looks what the host has written of a job's end, where the directory is ours.
     pub(super) async fn ending(&self, id: &JobId) -> Ending {
+        let refused = self.book().get(id).filter(|entry| entry.is_refused()).cloned();
+        if let Some(fault) = refused.and_then(|entry| entry.fault) {
+            return Ending::Unreadable(fault);
+        }
         let files = self.files(id);
         match tokio::task::spawn_blocking(move || files.read_exit()).await {
             Ok(Ok(Some(exit))) => Ending::Told(exit),

@@ -9,6 +9,10 @@ use pty::{
     hello::{self, Control, Hello, PROTOCOL, Reply, Role, STATES},
     job::JobFiles,
 };
+use rustix::{
+    io::Errno,
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with},
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::UnixStream,
@@ -91,6 +95,15 @@ impl Link {
             Err(_) => Err(silent("did not answer in time")),
         }
     }
+}
+
+/// Tells whether somebody listens at a socket. Nobody is waited for.
+pub(super) fn is_listened_at(socket: &Path) -> bool {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let stream = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
+    let (Ok(stream), Ok(address)) = (stream, SocketAddrUnix::new(socket)) else { return false };
+    // One at whom too many wait listens all the same.
+    matches!(connect(&stream, &address), Ok(()) | Err(Errno::AGAIN))
 }
 
 impl Jobs {

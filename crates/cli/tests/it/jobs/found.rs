@@ -110,6 +110,30 @@ fn jobs_that_are_kept_are_typed_to_and_stopped_from_another_runtime_directory() 
 }
 
 #[test]
+fn a_job_whose_directory_became_a_link_is_stopped_before_it_is_removed() {
+    let home = Home::new();
+    let id = bg(&home, "read x");
+    let program = process(&row(&home, &id)["pid"]);
+    kill(&daemon(&home));
+    let (dir, moved) = (home.path("state/jobs").join(&id), home.path("moved"));
+    fs::rename(&dir, &moved).unwrap();
+    std::os::unix::fs::symlink(&moved, &dir).unwrap();
+    let found = row(&home, &id);
+    assert_eq!(
+        (&found["state"], &found["failure"]["code"], &found["ended_at"]),
+        (&json!("working"), &json!("job_refused"), &Value::Null)
+    );
+    let err = home.stead(&["rm", &id]).with(4).err;
+    assert!(err.contains("stead stop"), "{err}");
+    assert!(program.is_alive());
+    home.stead(&["stop", &id]).with(0);
+    assert!(!program.is_alive());
+    assert_eq!(row(&home, &id)["state"], "stopped");
+    home.stead(&["rm", &id]).with(0);
+    assert!(fs::symlink_metadata(&dir).is_err() && moved.join("job.json").exists());
+}
+
+#[test]
 fn nothing_depends_on_whose_child_a_host_is() {
     let home = Home::new();
     let (ends, stays) = (bg(&home, "read x"), bg(&home, "read x"));

@@ -56,6 +56,9 @@ async fn check_refused(rig: &Rig, files: &JobFiles, real: &Path, said: &str) {
     assert_eq!(failure.code, "job_refused");
     assert!(failure.message.contains(said), "{failure:?}");
     assert_eq!((row.program.command.len(), row.name.as_str()), (0, files.id().as_str()));
+    let again = rig.begin().await.jobs.row(files.id()).await.unwrap();
+    assert_eq!((again.started_at, again.ended_at), (row.started_at, row.ended_at));
+    assert_eq!(row.ended_at, Some(row.started_at), "it is no later at each start");
     let code = |told: Result<(), Failure>| told.unwrap_err().code;
     let job = files.id();
     assert_eq!(code(life.jobs.stop(&person(), job).await.map(drop)), "job_refused");
@@ -78,6 +81,27 @@ async fn a_directory_that_is_a_link_is_refused_and_never_followed() {
     symlink(&elsewhere, files.dir()).unwrap();
     check_refused(&rig, &files, &elsewhere, "is a link").await;
     assert!(elsewhere.join("exit.json").exists(), "what it leads to is left alone");
+}
+
+#[tokio::test]
+async fn a_job_that_runs_while_its_directory_is_refused_is_listed_and_not_removed() {
+    let rig = Rig::new();
+    let old = rig.begin().await;
+    let job = id(&old.run("read x; echo got:$x; read y").await);
+    old.store.close().await.unwrap();
+    let (files, elsewhere) = (rig.files(&job), rig.dir.path().join("elsewhere"));
+    fs::rename(files.dir(), &elsewhere).unwrap();
+    symlink(&elsewhere, files.dir()).unwrap();
+    let life = rig.begin().await;
+    let row = life.jobs.row(&job).await.unwrap();
+    assert_eq!((row.condition.state, row.ended_at), (JobState::Working, None));
+    assert_eq!(row.condition.failure.unwrap().code, "job_refused");
+    let refused = life.jobs.remove(&person(), &job, Removal::Saving).await.unwrap_err();
+    assert_eq!((refused.code.as_str(), refused.effect), ("job_refused", Effect::NotStarted));
+    assert!(refused.hint.unwrap().contains("stead stop"));
+    life.jobs.send(&person(), &job, "x\r".into()).await.unwrap();
+    life.shows(&job, "got:x").await;
+    assert_eq!(life.jobs.respawn(&person(), &job).await.unwrap_err().code, "job_running");
 }
 
 #[tokio::test]
