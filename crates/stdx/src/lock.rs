@@ -10,9 +10,14 @@ use std::{
         unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     },
     path::Path,
+    sync::{Mutex, PoisonError},
 };
 
 use crate::state_file;
+
+/// Whoever looks at a lock has it for that moment, and must not be taken for its holder: whoever looks and whoever
+/// takes one wait here for each other, for as long as a system call takes.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
@@ -35,6 +40,7 @@ impl Lock {
     /// When the file cannot be opened or is not ours alone.
     pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
         let file = state_file::open_or_create(path)?;
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         match file.try_lock() {
             Ok(()) => Ok(Some(Self(file))),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
@@ -43,7 +49,7 @@ impl Lock {
     }
 
     /// Tells whether somebody holds the lock, this process included. It is shared for a moment to find that
-    /// out, so whoever takes it just then has to try again. A file that is missing is held by nobody.
+    /// out, in which nobody of this process tries to take it. A file that is missing is held by nobody.
     ///
     /// # Errors
     /// When the file cannot be opened, or is no file.
@@ -54,8 +60,10 @@ impl Lock {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
         };
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         match file.try_lock_shared() {
-            Ok(()) => Ok(false),
+            // Let go of by name: a child that is being born meanwhile has the file open for a moment longer.
+            Ok(()) => file.unlock().map(|()| false),
             Err(std::fs::TryLockError::WouldBlock) => Ok(true),
             Err(std::fs::TryLockError::Error(error)) => Err(error),
         }
@@ -115,9 +123,9 @@ impl Lock {
 fn holds(info: &str) -> bool {
     // "lock:	1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF"; one that is looked at is held to READ.
     let locks = info.lines().filter_map(|line| line.strip_prefix("lock:"));
-    locks.map(|lock| lock.split_ascii_whitespace()).any(|mut lock| {
-        (lock.nth(1), lock.nth(1)) == (Some("FLOCK"), Some("WRITE"))
-    })
+    locks
+        .map(|lock| lock.split_ascii_whitespace())
+        .any(|mut lock| (lock.nth(1), lock.nth(1)) == (Some("FLOCK"), Some("WRITE")))
 }
 
 impl From<Lock> for OwnedFd {

@@ -40,7 +40,9 @@ impl ProcId {
     /// holds back the one that no program waits for does not count.
     #[must_use]
     pub fn holds_back(&self, signal: i32) -> bool {
-        let Ok(status) = fs::read_to_string(format!("/proc/{}/status", self.pid)) else { return false };
+        let Ok(status) = fs::read_to_string(format!("/proc/{}/status", self.pid)) else {
+            return false;
+        };
         let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
         let blocked = blocked.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
         let has = |mask: u64, signal: i32| {
@@ -48,7 +50,8 @@ impl ProcId {
             bit.is_some_and(|bit| mask & bit != 0)
         };
         // Asked for last, so that what was read is of this process and of no later one.
-        blocked.is_some_and(|mask| has(mask, signal) && !has(mask, libc::SIGSEGV)) && self.is_alive()
+        blocked.is_some_and(|mask| has(mask, signal) && !has(mask, libc::SIGSEGV))
+            && self.is_alive()
     }
 }
 

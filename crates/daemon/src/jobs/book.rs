@@ -42,7 +42,16 @@ impl Entry {
         record.token.clear();
         let ended = watch::Sender::new(note.ended_at.is_some());
         let (lane, writing) = (Arc::default(), Arc::default());
-        Self { record: Arc::new(record), note, exit, lane, writing, ended, fault: None, is_dying: false }
+        Self {
+            record: Arc::new(record),
+            note,
+            exit,
+            lane,
+            writing,
+            ended,
+            fault: None,
+            is_dying: false,
+        }
     }
 
     pub(super) fn is_live(&self) -> bool {

@@ -73,7 +73,9 @@ impl Jobs {
         let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
         if self.runs_unlooked_at(id) {
-            let why = format!("job {id} runs, and its directory is refused: nothing would be left to find it by");
+            let why = format!(
+                "job {id} runs, and its directory is refused: nothing would be left to find it by"
+            );
             return Err(Failure::not_started("job_refused", why)
                 .with_hint(format!("stead stop {id} ends it first")));
         }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use stdx::{clock::Timestamp, lock::Lock, state_file};
 use vocab::{
     job::Worktree,
-    limits::{HOST_LOCK_TRIES_MAX, JOB_ENTRIES_MAX, JOB_FILE_BYTES_MAX, JOB_FILES_ASIDE_MAX},
+    limits::{JOB_ENTRIES_MAX, JOB_FILE_BYTES_MAX, JOB_FILES_ASIDE_MAX},
 };
 
 use super::{FilesError, JobFiles};
@@ -77,15 +77,7 @@ impl JobFiles {
     /// # Errors
     /// When the file cannot be opened or is not ours alone.
     pub fn lock(&self) -> io::Result<Option<Lock>> {
-        let path = self.host_lock();
-        for _ in 1..HOST_LOCK_TRIES_MAX {
-            if let Some(lock) = Lock::try_acquire(&path)? {
-                return Ok(Some(lock));
-            }
-            // Whoever only looks whether it is held lets go at once.
-            std::thread::yield_now();
-        }
-        Lock::try_acquire(&path)
+        Lock::try_acquire(&self.host_lock())
     }
 
     /// Tells whether the job has a host that lives, whatever was noted of it.

@@ -249,9 +249,6 @@ limits! { TERMINALS:
         "in one another below a worktree; submodules of submodules end at three",
         "worktree::repositories_in_one_another_are_looked_into_only_so_deep";
     // job directories
-    HOST_LOCK_TRIES_MAX: usize = 1_000, "tries",
-        "to take a job's lock, since whoever looks whether it is held has it for a moment",
-        "pty::a_lock_that_is_looked_at_is_taken_all_the_same";
     JOB_ENTRIES_MAX: usize = 1_000, "files",
         "of a job's directory whose modes are looked at; a job has ten, and a recording some hundred",
         "pty::access_of_others_is_taken_away_from_so_many_files";
