@@ -201,6 +201,13 @@ pub(crate) fn kind(path: &Path) -> Option<FileType> {
     Some(FileType::from_raw_mode(meta.st_mode))
 }
 
+/// Returns how long a plain file is; none if there is none.
+pub(crate) fn length(path: &Path) -> Option<u64> {
+    let meta = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let is_file = FileType::from_raw_mode(meta.st_mode) == FileType::RegularFile;
+    u64::try_from(meta.st_size).ok().filter(|_| is_file)
+}
+
 /// Returns what stands at a path below a directory, none if a link stands on the way there.
 pub(crate) fn kind_below(root: &Path, path: &OsStr) -> Option<FileType> {
     let mut at = root.to_owned();

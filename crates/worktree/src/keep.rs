@@ -2,7 +2,7 @@
 //!
 //! Every step can be done again: what was saved is not saved twice, and what was removed is not missed.
 
-use std::path::PathBuf;
+use std::{ffi::OsStr, path::PathBuf};
 
 use vocab::{ids::JobId, job::Worktree, limits::JOBS_MAX};
 
@@ -103,26 +103,6 @@ impl Trees {
     }
 }
 
-/// Returns the commits that were the head while it was on no branch, newest first: whoever goes on to a
-/// branch from there is told by git to note them down, since only the head's log, which goes with the
-/// worktree, remembers them. What was amended or reset is not among them: it was given up on purpose.
-fn left_behind(own: &Place<'_>) -> Result<Vec<String>, GitError> {
-    let log = own.ok(&[&"reflog", &"show", &"--format=%gs", &"HEAD", &"--"])?;
-    let mut left: Vec<String> = Vec::new();
-    for line in String::from_utf8_lossy(&log).lines() {
-        let from =
-            line.strip_prefix("checkout: moving from ").and_then(|rest| rest.split_once(' '));
-        let Some((from, _)) = from else { continue };
-        // A branch may be called like the beginning of a commit, not like a whole one.
-        let is_whole =
-            matches!(from.len(), 40 | 64) && from.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_whole && !left.iter().any(|known| known == from) {
-            left.extend(ground::commit(own, from)?);
-        }
-    }
-    Ok(left)
-}
-
 impl Room<'_> {
     /// Saves everything, and returns the commit of the branch.
     fn save(&self, job: &Job<'_>) -> Result<Option<String>, Kept> {
@@ -144,18 +124,36 @@ impl Room<'_> {
             if is_there("rebase-merge") || is_there("rebase-apply") {
                 commits.extend(ground::commit(own, "ORIG_HEAD")?);
             }
-            // git tells no log of a head without a commit.
-            if seen.head.is_some() {
-                commits.extend(left_behind(own)?);
-            }
         }
+        self.refer_all(job, commits)?;
+        if let Some(own) = &seen.own {
+            // Most of these are in what has just been saved.
+            self.refer_all(job, self.left_behind(own, job, seen.head.is_some())?)?;
+        }
+        Ok(seen.tip)
+    }
+
+    /// Makes references to those commits that nothing else holds.
+    fn refer_all(&self, job: &Job<'_>, commits: Vec<String>) -> Result<(), Kept> {
         let repository = self.repository();
         for commit in commits {
             if self.is_alone(&repository, job, &commit)? {
                 self.refer(&repository, job, &commit)?;
             }
         }
-        Ok(seen.tip)
+        Ok(())
+    }
+
+    /// Returns the words by which git leaves out what other branches have, of here or of a remote, and what
+    /// was saved already.
+    pub(crate) fn elsewhere(&self, job: &Job<'_>) -> [String; 5] {
+        [
+            "--not".into(),
+            format!("--exclude={}", self.tree.branch),
+            "--branches".into(),
+            "--remotes".into(),
+            format!("--glob={SAVED}{}*", job.id),
+        ]
     }
 
     /// Tells whether a commit is in no other branch, of here or of a remote, and not saved yet.
@@ -165,18 +163,10 @@ impl Room<'_> {
         job: &Job<'_>,
         commit: &str,
     ) -> Result<bool, GitError> {
-        let exclude = format!("--exclude={}", self.tree.branch);
-        let saved = format!("--glob={SAVED}{}*", job.id);
-        let alone = repository.line(&[
-            &"rev-list",
-            &"--max-count=1",
-            &commit,
-            &"--not",
-            &exclude,
-            &"--branches",
-            &"--remotes",
-            &saved,
-        ])?;
+        let elsewhere = self.elsewhere(job);
+        let mut args: Vec<&dyn AsRef<OsStr>> = vec![&"rev-list", &"--max-count=1", &commit];
+        args.extend(elsewhere.iter().map(|word| word as &dyn AsRef<OsStr>));
+        let alone = repository.line(&args)?;
         Ok(!alone.is_empty())
     }
 

@@ -1,5 +1,7 @@
 //! Whatever is in a worktree alone comes back, byte for byte.
 
+use vocab::limits::{WORKTREE_LEFT_MAX, WORKTREE_LOG_BYTES_MAX};
+
 use super::*;
 
 /// Does something to a worktree, retires it, and brings what was saved back by the commands that are told.
@@ -93,6 +95,14 @@ fn commits_that_no_branch_has_come_back() {
         ),
         3,
     );
+    let detached = format!("git switch -q --detach; {commit}");
+    check(&format!("{detached}; git switch -q --orphan fresh; echo y >y"), 2);
+    check(
+        &format!(
+            "{detached}; git switch -q --orphan fresh; echo y >y; git add y; git commit -qm y; echo z >z"
+        ),
+        2,
+    );
     // A branch without a commit.
     check("git switch -q --orphan fresh; echo y >y; git add y; echo z >z", 1);
 }
@@ -177,4 +187,34 @@ fn what_filters_make_of_files_is_undone_by_them() {
     made.sh("echo again >x.rot; git config filter.rot.clean false");
     assert_eq!(made.retire().unwrap_err().code(), "worktree_unsaved");
     assert_eq!(made.sh("cat x.rot"), "again");
+}
+
+#[test]
+fn what_a_head_has_left_is_bounded() {
+    let rig = Rig::new();
+    let made = rig.made();
+    let leave = |n: usize| {
+        let commits = format!(
+            "log=$(git rev-parse --git-path logs/HEAD); for n in $(seq {n}); do \
+             c=$(git commit-tree -m $n HEAD^{{tree}}); \
+             printf '%s %s a <b> 0 +0000\\tcheckout: moving from %s to x\\n' $c $c $c >>\"$log\"; done"
+        );
+        made.sh(&commits);
+    };
+    leave(WORKTREE_LEFT_MAX + 1);
+    let refused = made.retire().unwrap_err();
+    assert_eq!(refused.code(), "worktree_unsaved");
+    assert!(refused.to_string().contains("has left 201 commits behind"), "{refused}");
+    made.sh("git rev-parse --git-path logs/HEAD | xargs sed -i '$d'");
+    assert_eq!(made.retire().unwrap().len(), WORKTREE_LEFT_MAX);
+
+    let rig = Rig::new();
+    let made = rig.made();
+    made.sh(&format!(
+        "git rev-parse --git-path logs/HEAD | xargs truncate -s {}",
+        WORKTREE_LOG_BYTES_MAX + 1
+    ));
+    assert!(made.retire().unwrap_err().to_string().contains("cannot be read whole"));
+    made.sh("git rev-parse --git-path logs/HEAD | xargs truncate -s 0");
+    assert_eq!(made.retire().unwrap().len(), 0);
 }
