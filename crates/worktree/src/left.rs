@@ -1,7 +1,7 @@
 //! Commits that a worktree's head has left behind: on no branch then, and remembered by the head's log alone,
 //! which goes with the worktree.
 //!
-//! Not here: what was amended or reset. That was given up on purpose.
+//! Not here: what was amended, reset or rebased. That was given up on purpose.
 
 use std::collections::HashSet;
 
@@ -24,6 +24,21 @@ impl Room<'_> {
         let mut log = self.head_log(own, has_head)?;
         log.reverse();
         let mut left = left(&log, has_head);
+        let rebased = rebased(&log);
+        if !rebased.is_empty() {
+            // What the job's branch was at is given up by a rebase of that branch.
+            let branch = self.branch();
+            let known = own.maybe(&[&"rev-parse", &"--quiet", &"--verify", &branch])?;
+            let past = match known {
+                Some(_) => {
+                    self.repository().ok(&[&"reflog", &"show", &"--format=%H", &branch, &"--"])?
+                }
+                None => Vec::new(),
+            };
+            let past = String::from_utf8_lossy(&past);
+            let past: HashSet<&str> = past.lines().collect();
+            left.extend(rebased.into_iter().filter(|commit| !past.contains(commit.as_str())));
+        }
         if left.is_empty() {
             return Ok(left);
         }
@@ -79,6 +94,13 @@ impl Room<'_> {
 fn entry(line: &str) -> Option<(String, String)> {
     let (heads, what) = line.split_once('\t').unwrap_or((line, ""));
     Some((heads.split(' ').nth(1)?.to_owned(), what.to_owned()))
+}
+
+/// Finds in a log, newest first, where the head was before a rebase took it elsewhere.
+fn rebased(log: &[(String, String)]) -> Vec<String> {
+    let went = |what: &str| what.starts_with("rebase") && what.contains(": checkout ");
+    let pairs = log.iter().zip(log.iter().skip(1));
+    pairs.filter(|((_, what), _)| went(what)).map(|(_, (before, _))| before.clone()).collect()
 }
 
 /// Finds in a log, newest first, the commits that the head went away from without a branch.

@@ -96,6 +96,21 @@ fn commits_that_no_branch_has_come_back() {
         3,
     );
     let detached = format!("git switch -q --detach; {commit}");
+    check(&format!("{detached}; git rebase -q main stead/fix-the-build; echo y >y"), 2);
+    check(&format!("{detached}; git rebase -q --onto main HEAD stead/fix-the-build; echo y >y"), 2);
+    // What a rebase of the branch has replaced is not work.
+    check(
+        &format!(
+            "{commit}; echo m >m; git add m; git commit -qm m; git rebase -qf main; echo y >y"
+        ),
+        1,
+    );
+    check(
+        &format!(
+            "git update-ref refs/worktree/wip $(git commit-tree -m w HEAD^{{tree}}); {commit}"
+        ),
+        2,
+    );
     check(&format!("{detached}; git switch -q --orphan fresh; echo y >y"), 2);
     check(
         &format!(
@@ -118,6 +133,64 @@ fn what_was_begun_comes_back_with_its_conflicts() {
     check(&format!("{sides}; ! git rebase -q theirs >/dev/null 2>&1; echo both >a.txt"), 2);
     check(&format!("{sides}; ! git rebase -q theirs >/dev/null 2>&1; git add a.txt"), 2);
     check(&format!("{sides}; git merge -q --no-commit -s ours theirs; echo x >x"), 2);
+}
+
+#[test]
+fn what_git_has_put_away_meanwhile_comes_back() {
+    let two = "echo x >x; git add x; git commit -qm x; echo y >y; git add y; git commit -qm y";
+    let edit = "GIT_SEQUENCE_EDITOR='sed -i 1s/^pick/edit/' git rebase -q -i";
+    check(&format!("{two}; echo away >>a.txt; {edit} --autostash main 2>/dev/null; echo z >z"), 3);
+    check(
+        &format!("git switch -q --detach; {two}; {edit} main 2>/dev/null; git reset -q HEAD~1"),
+        2,
+    );
+    check(
+        "git switch -qc x1; echo x >x; git add x; git commit -qm x; git switch -q -; echo m >m; git add m
+        git commit -qm m; echo away >>a.txt; git merge -q --no-commit --autostash x1; echo z >z",
+        2,
+    );
+    let rig = Rig::new();
+    let made = rig.made();
+    made.sh("echo p >>a.txt; git commit -qam p; git format-patch -q -1 -o ../p HEAD; git reset -q --hard HEAD~1
+        echo other >a.txt; git commit -qam other; ! git am -q ../p/*.patch 2>/dev/null");
+    assert!(made.retire().unwrap_err().to_string().contains("git am has patches"));
+    made.sh("git am --abort");
+    assert_eq!(made.retire().unwrap().len(), 1);
+}
+
+#[test]
+fn what_is_written_while_it_is_saved_is_saved_as_well() {
+    let rig = Rig::new();
+    let late = "if mkdir $HOME/once 2>/dev/null; then echo late >late; fi; cat";
+    rig.sh(
+        &rig.repository,
+        &format!(
+            "git config filter.late.clean '{late}'; echo '*.l filter=late' >.gitattributes
+        git add -A; git commit -qm filtered"
+        ),
+    );
+    let made = rig.made();
+    made.sh("echo l >x.l");
+    let saved = made.retire().unwrap();
+    assert_eq!(saved.len(), 2, "{saved:?}");
+    assert_eq!(rig.sh(&rig.repository, &format!("git show {}:late", saved[1].reference)), "late");
+    made.assert_gone();
+}
+
+#[test]
+fn of_two_that_are_removed_at_once_one_saves_what_both_have() {
+    for _ in 0..8 {
+        let rig = Rig::new();
+        let (one, other) = (rig.made(), rig.made_by("0123abce"));
+        one.sh("echo x >x; git add x; git commit -qm x");
+        let commit = one.sh("git rev-parse HEAD");
+        other.sh(&format!("git reset -q --hard {commit}"));
+        let saved = std::thread::scope(|scope| {
+            let first = scope.spawn(|| one.retire().unwrap().len());
+            other.retire().unwrap().len() + first.join().unwrap()
+        });
+        assert_eq!(saved, 1);
+    }
 }
 
 #[test]
