@@ -61,9 +61,7 @@ pub(crate) async fn compose(
 ) -> anyhow::Result<Composed> {
     let clock = Clock::system();
     let config = config::load(paths)?;
-    for warning in &config.warnings {
-        tracing::warn!(warning, "the configuration");
-    }
+    warn(&config);
     let options = store::Options::new(paths.database(), clock.clone());
     let options = store::Options { on_long_work, stopped, ..options };
     // On a thread of its own, so that signals are seen meanwhile.
@@ -232,6 +230,13 @@ fn open(paths: &Paths, clock: Clock, path: PathBuf) -> Result<Box<dyn OwnedWorks
         options.programs.timeout_ms_default = u64::from(seconds) * 1000;
     }
     Ok(LocalWorkspace::open(options)?)
+}
+
+/// Tells the log what of the configuration does not work here.
+fn warn(config: &config::Config) {
+    for warning in &config.warnings {
+        tracing::warn!(warning, "the configuration");
+    }
 }
 
 #[cfg(test)]

@@ -18,11 +18,12 @@ use vocab::{
     ids::JobId,
     job::Worktree,
     limits::{JOB_FILE_BYTES_MAX, SOCKET_PATH_BYTES_MAX},
-    outcome::{Effect, Failure},
+    outcome::Failure,
 };
 
 use crate::hello;
 
+mod error;
 mod keep;
 mod note;
 
@@ -163,29 +164,6 @@ pub enum FilesError {
     /// The system said no.
     #[error("{0}")]
     Io(#[from] io::Error),
-}
-
-impl FilesError {
-    /// Returns the stable code.
-    #[must_use]
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Missing(_) => "job_not_found",
-            Self::Malformed { .. } => "job_malformed",
-            Self::Newer { .. } => "job_newer",
-            Self::Refused(_) => "job_refused",
-            Self::SocketPath(_) => "socket_path_too_long",
-            Self::TooLong => "command_too_long",
-            Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => "disk_full",
-            Self::Io(_) => "job_files_unusable",
-        }
-    }
-
-    /// Returns what changed: nothing, since files are published whole.
-    #[must_use]
-    pub fn effect(&self) -> Effect {
-        Effect::NotStarted
-    }
 }
 
 impl From<FilesError> for Failure {

@@ -151,11 +151,23 @@ impl Pump for Idle {
     fn pump(&mut self) {}
 }
 
-/// Asks all that live politely to end, and does not wait for it.
+/// Asks all that live politely to end, and does not wait for it. Shells that a person types into ignore the
+/// polite signal, and end when their terminal hangs up.
 pub(crate) fn ask(living: &[Process]) {
     let mut doomed = Doomed::default();
     doomed.add(living);
+    // Looked at before anybody is told, since whoever ends takes others along.
+    let shells: Vec<_> = doomed.0.keys().copied().filter(|key| is_interactive(key.0)).collect();
     doomed.ask();
+    doomed.signal_those(Signal::HUP, |key| shells.contains(key));
+}
+
+/// Tells whether a process is a shell that controls jobs: none of these may stop it, as they may a script that
+/// merely wants to be left in peace.
+fn is_interactive(pid: u32) -> bool {
+    proc_fs::ignores(pid, Signal::TERM)
+        && proc_fs::ignores(pid, Signal::TSTP)
+        && !proc_fs::ignores(pid, Signal::HUP)
 }
 
 /// Processes being ended, by handle.
@@ -220,14 +232,7 @@ impl Doomed {
 
     /// Asks politely.
     fn ask(&mut self) {
-        // Looked at before anybody is told, since whoever ends takes others along. Interactive shells ignore the
-        // polite signal, and end when their terminal hangs up.
-        let ends_by_hangup = |key: &(u32, u64)| {
-            proc_fs::ignores(key.0, Signal::TERM) && !proc_fs::ignores(key.0, Signal::HUP)
-        };
-        let shells: Vec<_> = self.0.keys().copied().filter(ends_by_hangup).collect();
         self.signal(Signal::TERM);
-        self.signal_those(Signal::HUP, |key| shells.contains(key));
         // A stopped process would keep the signal for later.
         self.signal(Signal::CONT);
     }

@@ -7,6 +7,7 @@
 pub mod clock;
 pub mod lock;
 pub mod memory;
+pub mod mounts;
 pub mod proc_id;
 pub mod secret;
 pub mod state_file;

@@ -137,9 +137,22 @@ impl Room<'_> {
         self.tree.git_dir.join("worktrees").join(&self.name)
     }
 
-    /// Returns where it is put once everything of it is saved, to be removed from there.
+    /// Returns where it is put once everything of it is saved, to be looked at once more: whoever writes there
+    /// by its name meanwhile writes no more.
+    pub(crate) fn closed(&self) -> PathBuf {
+        self.beside(".closed")
+    }
+
+    /// Returns where it is put after that, to be removed from there.
     pub(crate) fn aside(&self) -> PathBuf {
         self.beside(".gone")
+    }
+
+    /// Returns where its files are now.
+    pub(crate) fn files_at(&self) -> PathBuf {
+        let closed = self.closed();
+        let is_closed = kind(&self.tree.path).is_none() && kind(&closed).is_some();
+        if is_closed { closed } else { self.tree.path.clone() }
     }
 
     /// Returns the index that what is saved is gathered in.
@@ -199,6 +212,13 @@ pub(crate) fn commit(place: &Place<'_>, name: &str) -> Result<Option<String>, Gi
 pub(crate) fn kind(path: &Path) -> Option<FileType> {
     let meta = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some(FileType::from_raw_mode(meta.st_mode))
+}
+
+/// Returns how long a plain file is; none if there is none.
+pub(crate) fn length(path: &Path) -> Option<u64> {
+    let meta = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let is_file = FileType::from_raw_mode(meta.st_mode) == FileType::RegularFile;
+    u64::try_from(meta.st_size).ok().filter(|_| is_file)
 }
 
 /// Returns what stands at a path below a directory, none if a link stands on the way there.

@@ -2,9 +2,13 @@
 //!
 //! Every step can be done again: what was saved is not saved twice, and what was removed is not missed.
 
-use std::path::PathBuf;
+use std::{ffi::OsStr, path::PathBuf};
 
-use vocab::{ids::JobId, job::Worktree, limits::JOBS_MAX};
+use vocab::{
+    ids::JobId,
+    job::Worktree,
+    limits::{JOBS_MAX, WORKTREE_LEFT_MAX},
+};
 
 use crate::{
     error::TreeError,
@@ -16,8 +20,18 @@ use crate::{
 /// Where saved work stands in a repository, before the job's id.
 const SAVED: &str = "refs/stead/saved/";
 
-/// Heads of what was begun and not finished, which may be of commits that nothing else names.
-const BEGUN: &[&str] = &["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
+/// Heads of what was begun and not finished, which may be of commits that nothing else names, and what git has
+/// put away meanwhile.
+const BEGUN: &[&str] = &["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_AUTOSTASH"];
+/// The same in files of a rebase, below what git knows of the worktree.
+const REBASED: &[&str] = &[
+    "rebase-merge/autostash",
+    "rebase-merge/orig-head",
+    "rebase-apply/autostash",
+    "rebase-apply/orig-head",
+];
+/// Patches that are still to be applied are in no commit.
+const APPLYING: &str = "rebase-apply/applying";
 
 /// Whose work it is.
 #[derive(Debug, Clone, Copy)]
@@ -83,44 +97,33 @@ impl Trees {
     pub fn retire(&self, tree: &Worktree, job: &Job<'_>) -> Result<Vec<Saved>, TreeError> {
         let room = self.room(tree)?;
         if !room.has_repository() {
-            let is_there =
-                [tree.path.clone(), room.aside()].iter().any(|at| ground::kind(at).is_some());
-            // Where both are gone there is nothing left to lose.
+            let places = [tree.path.clone(), room.closed(), room.aside()];
+            let is_there = places.iter().any(|at| ground::kind(at).is_some());
+            // Where all are gone there is nothing left to lose.
             if is_there {
                 return Err(TreeError::RepositoryMissing { repository: tree.repository.clone() });
             }
             return Ok(Vec::new());
         }
-        let tip = room.save(job).map_err(|kept| {
+        // Two that save at once would each rely on the other's branch.
+        let _turn = room.turn()?;
+        let unsaved = |kept| {
             let (why, hint) = match kept {
                 Kept::Git(error) => (error.to_string(), None),
                 Kept::Other { why, hint } => (why, hint),
             };
             TreeError::Unsaved { path: tree.path.clone(), why, hint }
+        };
+        room.save(job).map_err(unsaved)?;
+        // What was written meanwhile is seen by a second look, at a place where nobody finds it by its name.
+        room.close()?;
+        let tip = room.save(job).map_err(|kept| {
+            room.open_again();
+            unsaved(kept)
         })?;
         room.remove(tip.as_deref())?;
         Ok(room.saved(job)?)
     }
-}
-
-/// Returns the commits that were the head while it was on no branch, newest first: whoever goes on to a
-/// branch from there is told by git to note them down, since only the head's log, which goes with the
-/// worktree, remembers them. What was amended or reset is not among them: it was given up on purpose.
-fn left_behind(own: &Place<'_>) -> Result<Vec<String>, GitError> {
-    let log = own.ok(&[&"reflog", &"show", &"--format=%gs", &"HEAD", &"--"])?;
-    let mut left: Vec<String> = Vec::new();
-    for line in String::from_utf8_lossy(&log).lines() {
-        let from =
-            line.strip_prefix("checkout: moving from ").and_then(|rest| rest.split_once(' '));
-        let Some((from, _)) = from else { continue };
-        // A branch may be called like the beginning of a commit, not like a whole one.
-        let is_whole =
-            matches!(from.len(), 40 | 64) && from.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_whole && !left.iter().any(|known| known == from) {
-            left.extend(ground::commit(own, from)?);
-        }
-    }
-    Ok(left)
 }
 
 impl Room<'_> {
@@ -128,9 +131,10 @@ impl Room<'_> {
     fn save(&self, job: &Job<'_>) -> Result<Option<String>, Kept> {
         let seen = self.look()?;
         let mut commits = Vec::new();
-        let is_gone = ground::kind(&self.tree.path).is_none();
+        let is_gone = ground::kind(&self.files_at()).is_none();
         // One that was put aside was saved whole before that.
         if !is_gone || ground::kind(&self.aside()).is_none() {
+            self.check_ground()?;
             nested::check_worktrees(&self.work, &self.tree.path, &seen.listed)?;
             commits.extend(self.snapshot(job, &seen)?);
         }
@@ -140,22 +144,87 @@ impl Room<'_> {
             for begun in BEGUN {
                 commits.extend(ground::commit(own, begun)?);
             }
+            commits.extend(self.own_commits(own)?);
             let is_there = |name| ground::kind(&self.admin().join(name)).is_some();
             if is_there("rebase-merge") || is_there("rebase-apply") {
                 commits.extend(ground::commit(own, "ORIG_HEAD")?);
             }
-            // git tells no log of a head without a commit.
-            if seen.head.is_some() {
-                commits.extend(left_behind(own)?);
+        }
+        self.refer_all(job, commits)?;
+        if let Some(own) = &seen.own {
+            // Most of these are in what has just been saved.
+            self.refer_all(job, self.left_behind(own, job, seen.head.is_some())?)?;
+        }
+        Ok(seen.tip)
+    }
+
+    /// Refuses what a removal would reach that is none of the worktree's, and what no commit can hold.
+    fn check_ground(&self) -> Result<(), Kept> {
+        let at = self.files_at();
+        let real = ground::real(&at).unwrap_or_else(|_| at.clone());
+        let mounted = stdx::mounts::below(&real).map_err(|error| Kept::other(error.to_string()))?;
+        if let Some(point) = mounted {
+            let point = point.display();
+            return Err(Kept::Other {
+                why: format!("something else is mounted at {point}"),
+                hint: Some(format!("umount {point}")),
+            });
+        }
+        if ground::kind(&self.admin().join(APPLYING)).is_some() {
+            return Err(Kept::Other {
+                why: "git am has patches that are not applied yet".into(),
+                hint: Some("git am --continue, or git am --abort, in the worktree".into()),
+            });
+        }
+        Ok(())
+    }
+
+    /// Returns the commits that git keeps for this worktree alone, besides its head.
+    fn own_commits(&self, own: &Place<'_>) -> Result<Vec<String>, Kept> {
+        let mut found = Vec::new();
+        for name in REBASED {
+            let text = ground::first_bytes(&self.admin().join(name), 128).unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            let named = text.trim();
+            if !named.is_empty() && named.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                found.extend(ground::commit(own, named)?);
             }
         }
+        let format = "--format=%(refname)";
+        let own_names: [&dyn AsRef<OsStr>; 5] =
+            [&"for-each-ref", &format, &"refs/worktree/", &"refs/bisect/", &"refs/rewritten/"];
+        let names = own.ok(&own_names)?;
+        let names = String::from_utf8_lossy(&names);
+        if WORKTREE_LEFT_MAX < names.lines().count() {
+            return Err(Kept::other("it has too many references of its own to save each"));
+        }
+        for name in names.lines() {
+            found.extend(ground::commit(own, name)?);
+        }
+        Ok(found)
+    }
+
+    /// Makes references to those commits that nothing else holds.
+    fn refer_all(&self, job: &Job<'_>, commits: Vec<String>) -> Result<(), Kept> {
         let repository = self.repository();
         for commit in commits {
             if self.is_alone(&repository, job, &commit)? {
                 self.refer(&repository, job, &commit)?;
             }
         }
-        Ok(seen.tip)
+        Ok(())
+    }
+
+    /// Returns the words by which git leaves out what other branches have, of here or of a remote, and what
+    /// was saved already.
+    pub(crate) fn elsewhere(&self, job: &Job<'_>) -> [String; 5] {
+        [
+            "--not".into(),
+            format!("--exclude={}", self.tree.branch),
+            "--branches".into(),
+            "--remotes".into(),
+            format!("--glob={SAVED}{}*", job.id),
+        ]
     }
 
     /// Tells whether a commit is in no other branch, of here or of a remote, and not saved yet.
@@ -165,18 +234,10 @@ impl Room<'_> {
         job: &Job<'_>,
         commit: &str,
     ) -> Result<bool, GitError> {
-        let exclude = format!("--exclude={}", self.tree.branch);
-        let saved = format!("--glob={SAVED}{}*", job.id);
-        let alone = repository.line(&[
-            &"rev-list",
-            &"--max-count=1",
-            &commit,
-            &"--not",
-            &exclude,
-            &"--branches",
-            &"--remotes",
-            &saved,
-        ])?;
+        let elsewhere = self.elsewhere(job);
+        let mut args: Vec<&dyn AsRef<OsStr>> = vec![&"rev-list", &"--max-count=1", &commit];
+        args.extend(elsewhere.iter().map(|word| word as &dyn AsRef<OsStr>));
+        let alone = repository.line(&args)?;
         Ok(!alone.is_empty())
     }
 

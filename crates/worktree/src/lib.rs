@@ -12,6 +12,7 @@ mod find;
 mod git;
 mod ground;
 mod keep;
+mod left;
 mod make;
 mod naming;
 mod nested;

@@ -1,8 +1,11 @@
 //! Making a worktree, and unmaking one in which nobody has worked.
 
-use std::path::Path;
+use std::{os::fd::OwnedFd, path::Path};
 
-use rustix::fs::FileType;
+use rustix::{
+    fs::{FileType, FlockOperation, Mode, OFlags},
+    io::Errno,
+};
 use stdx::state_file;
 use vocab::job::Worktree;
 
@@ -93,9 +96,12 @@ impl Room<'_> {
     /// Removes all of it, and its branch where that is still at `tip`. What was begun goes on.
     pub(crate) fn remove(&self, tip: Option<&str>) -> Result<(), TreeError> {
         let not = |why: String| TreeError::NotRemoved { path: self.tree.path.clone(), why };
-        let (path, aside) = (&self.tree.path, self.aside());
+        let aside = self.aside();
         let clear = || state_file::remove_tree(&aside).map_err(|error| not(error.to_string()));
-        if ground::kind(path).is_some() {
+        for path in [&self.closed(), &self.tree.path] {
+            if ground::kind(path).is_none() {
+                continue;
+            }
             clear()?;
             // From here on it is under another name, so that nobody takes what is left of it for the whole:
             // this name goes last.
@@ -107,6 +113,47 @@ impl Room<'_> {
         self.clear_index().map_err(|error| not(error.to_string()))?;
         clear()?;
         Ok(())
+    }
+
+    /// Takes the turn of whoever saves and removes worktrees of the repository, for as long as what is returned
+    /// is held.
+    pub(crate) fn turn(&self) -> Result<OwnedFd, TreeError> {
+        let not = |why: String| TreeError::NotRemoved { path: self.tree.path.clone(), why };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(&self.tree.git_dir, flags, Mode::empty())
+            .map_err(|errno| not(errno.to_string()))?;
+        // The kernel gives it back whoever dies, and whoever has it ends: each of its steps is bounded.
+        loop {
+            match rustix::fs::flock(&dir, FlockOperation::LockExclusive) {
+                Ok(()) => return Ok(dir),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(not(errno.to_string())),
+            }
+        }
+    }
+
+    /// Puts the files where nobody finds them by their name, unless there are submodules in it, whose
+    /// repositories know it by its name: then it stays.
+    pub(crate) fn close(&self) -> Result<(), TreeError> {
+        let (path, closed) = (&self.tree.path, self.closed());
+        let has_modules = ground::kind(&self.admin().join("modules")).is_some();
+        if ground::kind(path).is_none() || has_modules {
+            return Ok(());
+        }
+        let not = |why: String| TreeError::NotRemoved { path: path.clone(), why };
+        if ground::kind(&closed).is_some() {
+            return Err(not(format!("{} is there as well", closed.display())));
+        }
+        state_file::set_aside(path, &closed).map_err(|error| not(error.to_string()))
+    }
+
+    /// Puts them back.
+    pub(crate) fn open_again(&self) {
+        let (path, closed) = (&self.tree.path, self.closed());
+        // Where that fails, the next try goes on from there.
+        if ground::kind(path).is_none() {
+            state_file::set_aside(&closed, path).ok();
+        }
     }
 
     /// Makes git forget it, and its branch.

@@ -52,9 +52,7 @@ fn deep(work: &Work<'_>, root: &Path, path: &Path, depth: usize) -> Result<(), T
     if is_dirty(&there)? {
         return unsaved("has changes that are not committed");
     }
-    let alone =
-        there.line(&[&"rev-list", &"--max-count=1", &"--all", &"HEAD", &"--not", &"--remotes"])?;
-    if !alone.is_empty() {
+    if has_own_commits(&there)? {
         return unsaved("has commits that no remote has");
     }
     let staged = there.ok(&[&"ls-files", &"--stage", &"-z"])?;
@@ -64,6 +62,18 @@ fn deep(work: &Work<'_>, root: &Path, path: &Path, depth: usize) -> Result<(), T
         deep(work, root, &path.join(OsStr::from_bytes(name)), depth + 1)?;
     }
     Ok(())
+}
+
+/// Tells whether a repository has commits that no remote has, also where only its logs remember them.
+fn has_own_commits(there: &Place<'_>) -> Result<bool, GitError> {
+    let all: [&dyn AsRef<OsStr>; 6] =
+        [&"rev-list", &"--max-count=1", &"--all", &"--reflog", &"--not", &"--remotes"];
+    if !there.line(&all)?.is_empty() {
+        return Ok(true);
+    }
+    // One without a commit has no head.
+    let Some(head) = ground::commit(there, "HEAD")? else { return Ok(false) };
+    Ok(!there.line(&[&"rev-list", &"--max-count=1", &head, &"--not", &"--remotes"])?.is_empty())
 }
 
 /// Checks worktrees of the same repository that were made inside of another: their branches stay, but not
@@ -105,7 +115,35 @@ fn is_dirty(there: &Place<'_>) -> Result<bool, GitError> {
         &"--untracked-files=all",
         &"--ignore-submodules=all",
     ])?;
-    Ok(!changes.is_empty())
+    if !changes.is_empty() {
+        return Ok(true);
+    }
+    // Flags of the index hide changes: a small letter says that nobody looks at a file, an S that it is not to
+    // be there.
+    let flags = there.ok(&[&"ls-files", &"-v", &"-z"])?;
+    let hidden = fields(&flags).filter_map(|field| match field {
+        [flag, b' ', name @ ..] if flag.is_ascii_lowercase() || *flag == b'S' => Some(name),
+        _ => None,
+    });
+    let root = there.path(&[&"rev-parse", &"--show-toplevel"])?;
+    for name in hidden.map(OsStr::from_bytes) {
+        if ground::kind_below(&root, name).is_none() {
+            continue;
+        }
+        let staged = there.line(&[&"rev-parse", &"--verify", &object_of(name)])?;
+        let now = there.maybe(&[&"hash-object", &"--", &root.join(name)])?;
+        if now.as_deref() != Some(staged.as_str()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Names what is staged of a file.
+fn object_of(name: &OsStr) -> std::ffi::OsString {
+    let mut object = std::ffi::OsString::from(":0:");
+    object.push(name);
+    object
 }
 
 /// Tells whether a directory holds nothing; one that cannot be read may hold something.

@@ -44,7 +44,7 @@ impl Room<'_> {
             }
             _ => None,
         };
-        let tree = match ground::kind(&self.tree.path) {
+        let tree = match ground::kind(&self.files_at()) {
             Some(FileType::Directory) => self.files(seen)?,
             None => staged.clone().unwrap_or_else(|| committed.clone()),
             Some(_) => return Err(Kept::other("it is no directory any more")),
@@ -99,7 +99,7 @@ impl Room<'_> {
         self.check_git_file()?;
         self.clear_index().map_err(|error| Kept::other(error.to_string()))?;
         let git_dir = if own.is_some() { self.admin() } else { self.tree.git_dir.clone() };
-        let path = &self.tree.path;
+        let path = &self.files_at();
         let place = self.work.at(path).of(&git_dir).over(path).with("GIT_INDEX_FILE", self.index());
         match &seen.head {
             Some(head) => place.ok(&[&"read-tree", head])?,
@@ -123,6 +123,10 @@ impl Room<'_> {
         let inner = entries.iter().filter(|(_, mode)| mode.as_slice() == GITLINK);
         for name in inner.map(|(name, _)| OsStr::from_bytes(name)) {
             let at = path.join(name);
+            // Where it is put aside, the repositories in it were looked at before, and find themselves no more.
+            if *path != self.tree.path {
+                break;
+            }
             // Worktrees of this repository have been looked at.
             if !seen.listed.iter().any(|listed| listed.path == at) {
                 nested::check(&self.work, path, &at)?;
@@ -136,7 +140,8 @@ impl Room<'_> {
     /// Checks that the directory is still the worktree that was made, and has not become a repository of
     /// its own with commits that would go unseen.
     fn check_git_file(&self) -> Result<(), Kept> {
-        let path = self.tree.path.join(".git");
+        let root = self.files_at();
+        let path = root.join(".git");
         let named = match ground::kind(&path) {
             // What is saved is found without it.
             None => return Ok(()),
@@ -145,7 +150,7 @@ impl Room<'_> {
         };
         let named = named.unwrap_or_default();
         let named = named.strip_prefix(b"gitdir: ").unwrap_or_default().trim_ascii_end();
-        let named = self.tree.path.join(OsStr::from_bytes(named));
+        let named = root.join(OsStr::from_bytes(named));
         let admin = ground::real(&self.admin());
         // One whose worktree git has forgotten names a directory that is gone.
         let is_ours =
@@ -158,8 +163,8 @@ impl Room<'_> {
     fn mark_absent(&self, own: &Place<'_>, place: &Place<'_>) -> Result<bool, Kept> {
         let flags = own.ok(&[&"ls-files", &"-t", &"-z"])?;
         let skipped = fields(&flags).filter_map(|field| field.strip_prefix(b"S "));
-        let root = &self.tree.path;
-        let is_absent = |name: &&[u8]| ground::kind_below(root, OsStr::from_bytes(name)).is_none();
+        let root = self.files_at();
+        let is_absent = |name: &&[u8]| ground::kind_below(&root, OsStr::from_bytes(name)).is_none();
         let absent: BTreeSet<&[u8]> = skipped.filter(is_absent).collect();
         if absent.is_empty() {
             return Ok(false);
@@ -179,8 +184,9 @@ impl Room<'_> {
         entries: &BTreeMap<Vec<u8>, Vec<u8>>,
     ) -> Result<bool, Kept> {
         let staged = own.ok(&[&"ls-files", &"-z"])?;
+        let root = self.files_at();
         let is_file = |name: &&[u8]| {
-            let kind = ground::kind_below(&self.tree.path, OsStr::from_bytes(name));
+            let kind = ground::kind_below(&root, OsStr::from_bytes(name));
             matches!(kind, Some(FileType::RegularFile | FileType::Symlink))
         };
         let is_new = |name: &&[u8]| !entries.contains_key(*name);

@@ -39,6 +39,7 @@ struct Rig {
 struct Made<'a> {
     rig: &'a Rig,
     planned: Planned,
+    id: JobId,
 }
 
 impl Rig {
@@ -87,9 +88,15 @@ impl Rig {
     }
 
     fn made(&self) -> Made<'_> {
-        let planned = self.trees.plan(&self.wish(&self.repository)).unwrap();
+        self.made_by("0123abcd")
+    }
+
+    fn made_by(&self, job: &str) -> Made<'_> {
+        let id = job.parse().unwrap();
+        let wish = Wish { job: &id, ..self.wish(&self.repository) };
+        let planned = self.trees.plan(&wish).unwrap();
         self.trees.make(&planned).unwrap();
-        Made { rig: self, planned }
+        Made { rig: self, planned, id }
     }
 
     /// Returns all references and worktrees of the repository.
@@ -113,7 +120,7 @@ impl Made<'_> {
     }
 
     fn retire(&self) -> Result<Vec<Saved>, TreeError> {
-        let job = Job { id: &self.rig.id, name: "fix the build", ended_at: 1_700_000_000 };
+        let job = Job { id: &self.id, name: "fix the build", ended_at: 1_700_000_000 };
         self.rig.trees.retire(self.tree(), &job)
     }
 

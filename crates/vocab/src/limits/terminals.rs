@@ -248,6 +248,12 @@ limits! { TERMINALS:
     WORKTREE_NESTED_MAX: usize = 8, "repositories",
         "in one another below a worktree; submodules of submodules end at three",
         "worktree::repositories_in_one_another_are_looked_into_only_so_deep";
+    WORKTREE_LOG_BYTES_MAX: usize = 16 << 20, "bytes",
+        "the log of a worktree's head, which is read whole; some 100,000 moves",
+        "worktree::what_a_head_has_left_is_bounded";
+    WORKTREE_LEFT_MAX: usize = 200, "commits",
+        "that a head has left behind on no branch, each to be saved under a name of its own; nobody looks at more",
+        "worktree::what_a_head_has_left_is_bounded";
     // job directories
     JOB_ENTRIES_MAX: usize = 1_000, "files",
         "of a job's directory whose modes are looked at; a job has ten, and a recording some hundred",

@@ -108,7 +108,7 @@ fn repositories_have_any_name_and_any_form() {
         let base = fs::canonicalize(rig.dir.path()).unwrap();
         let planned = rig.trees.plan(&rig.wish(&base.join(cwd))).unwrap();
         rig.trees.make(&planned).unwrap();
-        let made = Made { rig: &rig, planned };
+        let made = Made { rig: &rig, planned, id: rig.id.clone() };
         made.sh("echo x >x");
         let saved = made.retire().unwrap();
         assert_eq!(saved[0].repository, base.join(repository));

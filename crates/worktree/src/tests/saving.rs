@@ -1,5 +1,7 @@
 //! Whatever is in a worktree alone comes back, byte for byte.
 
+use vocab::limits::{WORKTREE_LEFT_MAX, WORKTREE_LOG_BYTES_MAX};
+
 use super::*;
 
 /// Does something to a worktree, retires it, and brings what was saved back by the commands that are told.
@@ -93,6 +95,29 @@ fn commits_that_no_branch_has_come_back() {
         ),
         3,
     );
+    let detached = format!("git switch -q --detach; {commit}");
+    check(&format!("{detached}; git rebase -q main stead/fix-the-build; echo y >y"), 2);
+    check(&format!("{detached}; git rebase -q --onto main HEAD stead/fix-the-build; echo y >y"), 2);
+    // What a rebase of the branch has replaced is not work.
+    check(
+        &format!(
+            "{commit}; echo m >m; git add m; git commit -qm m; git rebase -qf main; echo y >y"
+        ),
+        1,
+    );
+    check(
+        &format!(
+            "git update-ref refs/worktree/wip $(git commit-tree -m w HEAD^{{tree}}); {commit}"
+        ),
+        2,
+    );
+    check(&format!("{detached}; git switch -q --orphan fresh; echo y >y"), 2);
+    check(
+        &format!(
+            "{detached}; git switch -q --orphan fresh; echo y >y; git add y; git commit -qm y; echo z >z"
+        ),
+        2,
+    );
     // A branch without a commit.
     check("git switch -q --orphan fresh; echo y >y; git add y; echo z >z", 1);
 }
@@ -108,6 +133,64 @@ fn what_was_begun_comes_back_with_its_conflicts() {
     check(&format!("{sides}; ! git rebase -q theirs >/dev/null 2>&1; echo both >a.txt"), 2);
     check(&format!("{sides}; ! git rebase -q theirs >/dev/null 2>&1; git add a.txt"), 2);
     check(&format!("{sides}; git merge -q --no-commit -s ours theirs; echo x >x"), 2);
+}
+
+#[test]
+fn what_git_has_put_away_meanwhile_comes_back() {
+    let two = "echo x >x; git add x; git commit -qm x; echo y >y; git add y; git commit -qm y";
+    let edit = "GIT_SEQUENCE_EDITOR='sed -i 1s/^pick/edit/' git rebase -q -i";
+    check(&format!("{two}; echo away >>a.txt; {edit} --autostash main 2>/dev/null; echo z >z"), 3);
+    check(
+        &format!("git switch -q --detach; {two}; {edit} main 2>/dev/null; git reset -q HEAD~1"),
+        2,
+    );
+    check(
+        "git switch -qc x1; echo x >x; git add x; git commit -qm x; git switch -q -; echo m >m; git add m
+        git commit -qm m; echo away >>a.txt; git merge -q --no-commit --autostash x1; echo z >z",
+        2,
+    );
+    let rig = Rig::new();
+    let made = rig.made();
+    made.sh("echo p >>a.txt; git commit -qam p; git format-patch -q -1 -o ../p HEAD; git reset -q --hard HEAD~1
+        echo other >a.txt; git commit -qam other; ! git am -q ../p/*.patch 2>/dev/null");
+    assert!(made.retire().unwrap_err().to_string().contains("git am has patches"));
+    made.sh("git am --abort");
+    assert_eq!(made.retire().unwrap().len(), 1);
+}
+
+#[test]
+fn what_is_written_while_it_is_saved_is_saved_as_well() {
+    let rig = Rig::new();
+    let late = "if mkdir $HOME/once 2>/dev/null; then echo late >late; fi; cat";
+    rig.sh(
+        &rig.repository,
+        &format!(
+            "git config filter.late.clean '{late}'; echo '*.l filter=late' >.gitattributes
+        git add -A; git commit -qm filtered"
+        ),
+    );
+    let made = rig.made();
+    made.sh("echo l >x.l");
+    let saved = made.retire().unwrap();
+    assert_eq!(saved.len(), 2, "{saved:?}");
+    assert_eq!(rig.sh(&rig.repository, &format!("git show {}:late", saved[1].reference)), "late");
+    made.assert_gone();
+}
+
+#[test]
+fn of_two_that_are_removed_at_once_one_saves_what_both_have() {
+    for _ in 0..8 {
+        let rig = Rig::new();
+        let (one, other) = (rig.made(), rig.made_by("0123abce"));
+        one.sh("echo x >x; git add x; git commit -qm x");
+        let commit = one.sh("git rev-parse HEAD");
+        other.sh(&format!("git reset -q --hard {commit}"));
+        let saved = std::thread::scope(|scope| {
+            let first = scope.spawn(|| one.retire().unwrap().len());
+            other.retire().unwrap().len() + first.join().unwrap()
+        });
+        assert_eq!(saved, 1);
+    }
 }
 
 #[test]
@@ -177,4 +260,34 @@ fn what_filters_make_of_files_is_undone_by_them() {
     made.sh("echo again >x.rot; git config filter.rot.clean false");
     assert_eq!(made.retire().unwrap_err().code(), "worktree_unsaved");
     assert_eq!(made.sh("cat x.rot"), "again");
+}
+
+#[test]
+fn what_a_head_has_left_is_bounded() {
+    let rig = Rig::new();
+    let made = rig.made();
+    let leave = |n: usize| {
+        let commits = format!(
+            "log=$(git rev-parse --git-path logs/HEAD); for n in $(seq {n}); do \
+             c=$(git commit-tree -m $n HEAD^{{tree}}); \
+             printf '%s %s a <b> 0 +0000\\tcheckout: moving from %s to x\\n' $c $c $c >>\"$log\"; done"
+        );
+        made.sh(&commits);
+    };
+    leave(WORKTREE_LEFT_MAX + 1);
+    let refused = made.retire().unwrap_err();
+    assert_eq!(refused.code(), "worktree_unsaved");
+    assert!(refused.to_string().contains("has left 201 commits behind"), "{refused}");
+    made.sh("git rev-parse --git-path logs/HEAD | xargs sed -i '$d'");
+    assert_eq!(made.retire().unwrap().len(), WORKTREE_LEFT_MAX);
+
+    let rig = Rig::new();
+    let made = rig.made();
+    made.sh(&format!(
+        "git rev-parse --git-path logs/HEAD | xargs truncate -s {}",
+        WORKTREE_LOG_BYTES_MAX + 1
+    ));
+    assert!(made.retire().unwrap_err().to_string().contains("cannot be read whole"));
+    made.sh("git rev-parse --git-path logs/HEAD | xargs truncate -s 0");
+    assert_eq!(made.retire().unwrap().len(), 0);
 }

@@ -48,6 +48,17 @@ fn a_submodule_with_work_of_its_own_is_not_removed() {
     check(&rig, &format!("{FILL}; {commit}; git push -q origin HEAD:refs/heads/pushed"), None);
     check(&rig, &format!("{FILL}; echo stashed >>sub/s; git -C sub stash -q"), Some("has commits"));
     check(&rig, "echo file >sub/file", Some("is not one any more"));
+    let left = "git switch -q --detach; echo more >>s; git commit -qam more; git switch -q -";
+    check(
+        &rig,
+        &format!("{FILL}; cd sub; git switch -qc own; {left}"),
+        Some("sub in it has commits"),
+    );
+    for flag in ["assume-unchanged", "skip-worktree"] {
+        let hide = format!("{FILL}; cd sub; git update-index --{flag} s");
+        check(&rig, &hide, None);
+        check(&rig, &format!("{hide}; echo more >>s"), Some("sub in it has changes"));
+    }
 }
 
 #[test]
@@ -102,4 +113,24 @@ fn repositories_in_one_another_are_looked_into_only_so_deep() {
     };
     check(&rig, &make(WORKTREE_NESTED_MAX), None);
     check(&rig, &make(WORKTREE_NESTED_MAX + 1), Some("too deep"));
+}
+
+/// Needs the right to mount; without it there is nothing to show.
+#[test]
+fn where_something_is_mounted_nothing_is_removed() {
+    let rig = Rig::new();
+    let made = rig.made();
+    made.sh("mkdir -p ignored/there ../outside; echo x >../outside/x");
+    let mount =
+        made.sh("mount --bind ../outside ignored/there 2>/dev/null && echo done || echo no");
+    if mount == "no" {
+        eprintln!("not run: nothing can be mounted here");
+        return;
+    }
+    let refused = made.retire();
+    let is_there = made.sh("cat ../outside/x; umount ignored/there");
+    assert_eq!(is_there, "x");
+    let refused = refused.unwrap_err();
+    assert!(refused.to_string().contains("ignored/there"), "{refused}");
+    assert_eq!(made.retire().unwrap(), []);
 }

@@ -82,15 +82,18 @@ fn a_shell_that_ignores_the_polite_signal_ends_by_a_hangup() {
     job.scope.ask_to_end();
     assert!(matches!(job.child.wait(), ExitStatus::Signaled { name: "SIGHUP", .. }));
 
-    // What asks for the polite signal gets no other.
-    let mut job = self::job(
-        "ffffffff",
-        "trap 'echo hung up' HUP; trap 'exit 4' TERM; echo on; \
-                                         while :; do sleep 0.1; done",
-    );
-    job.read_until("on\r\n");
-    job.scope.ask_to_end();
-    assert_eq!(job.child.wait(), ExitStatus::Exited(4));
+    // What asks for the polite signal gets no other, and neither does what merely ignores it.
+    for (id, trap, ended) in [
+        ("ffffffff", "trap 'exit 4' TERM", ExitStatus::Exited(4)),
+        ("abababab", "trap '' TERM", ExitStatus::Exited(5)),
+    ] {
+        let script = format!("trap 'exit 6' HUP; {trap}; echo on; read x; exit 5");
+        let mut job = self::job(id, &script);
+        job.read_until("on\r\n");
+        job.scope.ask_to_end();
+        std::io::Write::write_all(&mut job.master, b"\r").unwrap();
+        assert_eq!(job.child.wait(), ended, "{trap}");
+    }
 }
 
 #[test]
