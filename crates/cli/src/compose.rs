@@ -88,7 +88,7 @@ pub(crate) async fn compose(
         scratch: paths.home.join("sessions"),
     });
     if store.is_full() {
-        // The next start that has room does it.
+        // The next start that has room does it; until then they are shown as what they are.
         tracing::warn!("interrupted runs are left open, since nothing can be written");
     } else {
         let closed = sessions.mend().await?;
