@@ -5,9 +5,7 @@ use api::job::{
 };
 use vocab::{
     job::JobState,
-    limits::{
-        REQUEST_TITLE_BYTES_MAX, ROSTER_AGE_MS, SEND_TEXT_BYTES_MAX, STORE_CANDIDATES_MAX,
-    },
+    limits::{REQUEST_TITLE_BYTES_MAX, ROSTER_AGE_MS, SEND_TEXT_BYTES_MAX, STORE_CANDIDATES_MAX},
 };
 
 use super::*;
