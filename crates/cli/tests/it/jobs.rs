@@ -254,9 +254,9 @@ fn a_prompt_runs_in_the_background_and_is_a_row_of_the_same_list() {
     let listed = &rows[0];
     assert_eq!((&listed["kind"], &listed["state"]), (&"session".into(), &"done".into()));
     assert_eq!((&listed["id"], &listed["status"]), (&listed["session"], &"finished".into()));
-    // A session's run is ended by the same word as a job.
+    // A session's run is ended by the same word as a job; what is over stays what it is.
     let stopped = home.stead(&["stop", "totals"]).with(0);
-    assert!(stopped.err.starts_with("stopped · "), "{}", stopped.err);
+    assert!(stopped.err.starts_with("done · "), "{}", stopped.err);
 }
 
 /// Nobody but who waits starts the next daemon here.

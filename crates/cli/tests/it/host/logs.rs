@@ -307,8 +307,7 @@ fn who_reads_a_followed_pipe_too_slowly_is_told_that_something_is_missing() {
 fn a_guard_of_what_is_shown_is_there_before_the_daemon_is_asked() {
     let home = Home::new();
     home.stead(&["daemon", "start"]).with(0);
-    let told = std::fs::read(home.path("state/daemon.json")).unwrap();
-    let told: Value = serde_json::from_slice(&told).unwrap();
+    let told: Value = serde_json::from_str(&read(&home.path("state/daemon.json"))).unwrap();
     let daemon = ProcId::of(u32::try_from(told["pid"].as_u64().unwrap()).unwrap()).unwrap();
     let signal = |signal| {
         let pid = rustix::process::Pid::from_raw(i32::try_from(daemon.pid).unwrap()).unwrap();
