@@ -96,7 +96,7 @@ routes! {
     JobResolve      resolve          Post   "/jobs/resolve"                Caller Json   "Finds the job or session that an id, a name or a part of either means.";
     JobShow         show             Get    "/jobs/{job}"                  Caller Json   "Shows one job, or the row of a session.";
     JobRemove       rm               Delete "/jobs/{job}"                  Program Json  "Ends a job and removes it with its files; the work in its worktree is saved first, unless `discard=true`.";
-    JobStop         stop             Post   "/jobs/{job}/stop"             Program Json  "Ends a job's program with all it has started, or the run of a session, and waits until it has.";
+    JobStop         stop             Post   "/jobs/{job}/stop"             Program Json  "Ends a job's program with all it has started, or the run of a session; waits as long as that should take, and shows how it is then.";
     JobRespawn      respawn          Post   "/jobs/{job}/respawn"          Program Json  "Starts an ended job again, with the same command, place and environment.";
     JobSend         send             Post   "/jobs/{job}/send"             Program Json  "Types a text into a job's terminal.";
     JobUpgrade      upgrade          Post   "/jobs/{job}/upgrade"          Person Json   "Lets a job's host go on as another build of the program; the job does not notice.";

@@ -23,7 +23,10 @@ use daemon::{paths::Paths, single};
 use stdx::state_file;
 use tokio::sync::oneshot;
 use vocab::{
-    limits::{DAEMON_CHECK_MS_MAX, DAEMON_READY_MS_MAX, HANDSHAKE_MS_MAX, STATE_FILE_BYTES_MAX},
+    limits::{
+        CLIENT_RECONNECT_MS, CLIENT_RECONNECTS_MAX, DAEMON_CHECK_MS_MAX, DAEMON_READY_MS_MAX,
+        HANDSHAKE_MS_MAX, STATE_FILE_BYTES_MAX,
+    },
     outcome::{Effect, Failure},
 };
 
@@ -228,6 +231,38 @@ impl Patience {
             ready: Duration::from_millis(DAEMON_READY_MS_MAX),
             checked: Duration::from_millis(DAEMON_CHECK_MS_MAX),
         }
+    }
+}
+
+/// How what broke is tried again: at once, then after a wait that doubles, and so many times in a row.
+#[derive(Debug, Default)]
+pub(crate) struct Retry {
+    attempts: u32,
+}
+
+impl Retry {
+    /// Waits for the turn of the next attempt; false when there were enough of them. Giving up the wait loses
+    /// nothing.
+    pub(crate) async fn next(&mut self) -> bool {
+        if CLIENT_RECONNECTS_MAX <= self.attempts {
+            return false;
+        }
+        if 0 < self.attempts {
+            let wait = CLIENT_RECONNECT_MS << (self.attempts - 1);
+            tokio::time::sleep(Duration::from_millis(wait)).await;
+        }
+        self.attempts += 1;
+        true
+    }
+
+    /// Returns how many attempts there were since one was of use.
+    pub(crate) fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// Begins anew, since the last attempt was of use.
+    pub(crate) fn succeeded(&mut self) {
+        self.attempts = 0;
     }
 }
 

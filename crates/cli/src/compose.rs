@@ -86,13 +86,10 @@ pub(crate) async fn compose(
         scratch: paths.home.join("sessions"),
     });
     if store.is_full() {
-        // The next start that has room does it.
+        // The next start that has room does it; until then they are shown as what they are.
         tracing::warn!("interrupted runs are left open, since nothing can be written");
-    } else {
-        let closed = sessions.mend().await?;
-        if closed > 0 {
-            tracing::warn!(runs = closed, "interrupted runs were closed");
-        }
+    } else if let closed @ 1.. = sessions.mend().await? {
+        tracing::warn!(runs = closed, "interrupted runs were closed");
     }
     tokio::spawn(Arc::clone(&sessions).watch_deadlines());
     let jobs = Jobs::new(JobParts {

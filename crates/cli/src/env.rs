@@ -133,7 +133,7 @@ pub(crate) fn paths() -> Result<Paths, Failure> {
 const JOB_PLACES: [&str; 2] = ["STEAD_JOB_DIR", "STEAD_DAEMON_SOCK"];
 
 /// Returns the state root and the daemon's socket of the job that this process runs in, if it does and no
-/// other root is named.
+/// other root is named: by `STEAD_HOME`, or by a state directory or a home that is not what the job was given.
 fn of_job() -> Option<(PathBuf, PathBuf)> {
     if get("STEAD_HOME").is_some() {
         return None;
@@ -142,13 +142,37 @@ fn of_job() -> Option<(PathBuf, PathBuf)> {
     let (dir, socket) = (dir?, socket?);
     // The directory is STEAD_HOME/jobs/<id>.
     let state = dir.parent()?.parent()?;
-    (state.is_absolute() && socket.is_absolute()).then(|| (state.to_path_buf(), socket))
+    if !state.is_absolute() || !socket.is_absolute() {
+        return None;
+    }
+    // What was given is known as long as its record is there. Of a state directory that is named without one,
+    // somebody has said it here.
+    let id = dir.file_name()?.to_str()?.parse().ok()?;
+    let record = pty::job::JobFiles::new(state, socket.parent()?, &id).read();
+    let given = record.map(|record| record.env).unwrap_or_default();
+    let xdg = get("XDG_STATE_HOME").filter(|dir| Path::new(dir).is_absolute());
+    let (named, was_given, below) = match xdg {
+        Some(dir) => (dir, given.get("XDG_STATE_HOME"), "stead"),
+        None => {
+            let was_given = given.get("HOME");
+            (
+                get("HOME").filter(|_| was_given.is_some()).unwrap_or_default(),
+                was_given,
+                USUAL_STATE,
+            )
+        }
+    };
+    let is_other = !named.is_empty() && was_given != Some(&named);
+    let is_other = is_other && Path::new(&named).join(below) != state;
+    (!is_other).then(|| (state.to_path_buf(), socket))
 }
 
 /// Changes the environment of a daemon that is started from inside a job: it is none of the job's processes,
 /// must not end with it, and is told where its files are as every other one is.
 pub(crate) fn leave_job(daemon: &mut std::process::Command, paths: &Paths) {
-    daemon.env_remove(JOB_MARKER);
+    for name in [&[JOB_MARKER][..], &JOB_PLACES].concat() {
+        daemon.env_remove(name);
+    }
     if of_job().is_none() {
         return;
     }
@@ -158,9 +182,6 @@ pub(crate) fn leave_job(daemon: &mut std::process::Command, paths: &Paths) {
     } else if paths.runtime.ends_with("stead") {
         // The directory that state roots share.
         daemon.env("XDG_RUNTIME_DIR", paths.runtime.parent().unwrap_or(Path::new("/")));
-    }
-    for name in JOB_PLACES {
-        daemon.env_remove(name);
     }
 }
 

@@ -104,7 +104,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
 }
 
 fn io_failure(error: &io::Error) -> Failure {
-    let code = if error.kind() == io::ErrorKind::StorageFull {
+    let code = if state_file::is_full(error) {
         "disk_full"
     } else if error.kind() == io::ErrorKind::PermissionDenied {
         "state_refused"

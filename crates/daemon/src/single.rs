@@ -48,7 +48,7 @@ impl Claim {
     pub fn publish(&self, registration: &[u8]) -> io::Result<()> {
         let (usual, beside) = (self.paths.registration(), beside_socket(&self.paths));
         match state_file::publish(&usual, registration) {
-            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+            Err(error) if state_file::is_full(&error) => {
                 // One of a daemon that died would be found first.
                 state_file::remove(&usual)?;
                 state_file::publish(&beside, registration)

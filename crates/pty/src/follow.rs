@@ -13,7 +13,7 @@ use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
     process::Signal,
-    termios::{isatty, tcgetattr},
+    termios::tcgetattr,
 };
 use sandbox::signals;
 use screen::{Levels, Mirror, Size};
@@ -88,21 +88,21 @@ impl From<Errno> for FollowError {
 /// Shows the screen's text as it is, then what comes, until the job ends. Where what came was not read in time
 /// and is lost, `on_gap` is called and the screen's text as it is then follows.
 ///
+/// `guard` is that of a terminal that `out` is, and none where it is something else.
+///
 /// # Errors
 /// When the job has no host, or what is shown cannot be written.
 pub fn run(
     socket: &Path,
     out: BorrowedFd<'_>,
+    guard: Option<&Guard>,
     on_gap: &mut dyn FnMut(),
 ) -> Result<Ended, FollowError> {
     let signals = signals::watch(&[Signal::INT, Signal::TERM, Signal::HUP])?;
     let mut line = Line::connect(socket, Role::Tail)?;
     // Its answer stands where the text ends and the output goes on.
     line.say(Kind::Control, &Control::Snapshot { whole: true })?;
-    let is_seen = isatty(out);
-    // Nothing is done to its modes; what the program writes is.
-    let guard = if is_seen { Some(Guard::start(out, out)?) } else { None };
-    let mirror = is_seen.then(|| Mirror::new(Size::clamped(80, 24)));
+    let mirror = guard.map(|_| Mirror::new(Size::clamped(80, 24)));
     let mut tail = Tail {
         out,
         on_gap,
@@ -114,7 +114,8 @@ pub fn run(
         is_inside_line: false,
         exit: None,
     };
-    if let Some(guard) = &guard {
+    if let Some(guard) = guard {
+        // Nothing is done to its modes; what the program writes is.
         let modes = tcgetattr(out)?;
         guard.arm(&modes, &modes, &screen::resets(Levels::UNKNOWN))?;
         tail.write(screen::KEEP_TITLE)?;
@@ -123,7 +124,7 @@ pub fn run(
     if let Some(mirror) = &tail.mirror {
         tail.write(&screen::resets(mirror.levels()))?;
     }
-    if let Some(guard) = &guard {
+    if let Some(guard) = guard {
         guard.disarm();
     }
     ended

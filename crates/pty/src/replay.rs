@@ -81,7 +81,8 @@ impl From<Errno> for ReplayError {
     }
 }
 
-/// Plays all that a reader has left.
+/// Plays all that a reader has left. `guard` is that of a terminal that `out` is, and none where it is something
+/// else.
 ///
 /// # Errors
 /// When the recording cannot be read or the terminal cannot be used.
@@ -90,15 +91,12 @@ pub fn run(
     options: Options,
     keys: BorrowedFd<'_>,
     out: BorrowedFd<'_>,
+    guard: Option<&Guard>,
 ) -> Result<Ended, ReplayError> {
     let signals = signals::watch(&[Signal::INT, Signal::TERM, Signal::HUP])?;
-    let is_seen = isatty(out);
+    let is_seen = guard.is_some();
     let keys = Some(keys).filter(|keys| is_seen && isatty(keys));
-    let guard = match is_seen {
-        true => Some(Guard::start(keys.unwrap_or(out), out)?),
-        false => None,
-    };
-    let raw = Raw::enter(keys, out, guard.as_ref())?;
+    let raw = Raw::enter(keys, out, guard)?;
     let clock = Clock::system();
     let due = clock.monotonic();
     let mut show = Show { keys, out, signals, clock, due, player: Player::default() };

@@ -1,6 +1,6 @@
 //! Sessions as rows of the one list of what works for a person.
 
-use std::path::PathBuf;
+use std::{collections::HashSet, path::PathBuf};
 
 use daemon::{
     caller::Caller,
@@ -23,34 +23,31 @@ use vocab::{
 use crate::sessions::Sessions;
 
 impl Sessions {
-    /// Returns the sessions that are wanted, latest activity first.
+    /// Returns the sessions that are wanted: those that are pinned, and then the others, each latest activity
+    /// first. What is pinned neither ages nor gives way to what is recent.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub(crate) async fn roster(&self, wanted: &Wanted) -> Result<Vec<Row>, Failure> {
         let cwd = wanted.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
-        let mut filter = Filter { cwd, limit: STORE_LIST_MAX, ..Filter::default() };
-        let mut rows = Vec::new();
-        loop {
-            let page = self.store.sessions(filter.clone()).await?;
-            // Latest activity comes first, so that whatever follows one that is too old is as old.
-            let is_last = page.sessions.last().is_none_or(|oldest| {
-                wanted.since.is_some_and(|since| Timestamp::from_millis(oldest.updated_at) < since)
-            });
-            rows.extend(page.sessions.into_iter().map(row).filter(|row| wanted.takes(row)));
-            filter.after = page.next;
-            if is_last || filter.after.is_none() || ROSTER_SESSIONS_MAX <= rows.len() {
-                break;
-            }
-        }
-        if wanted.since.is_some() {
-            // What is pinned does not age, and may stand behind what does.
-            let cwd = wanted.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
-            let pinned = Filter { cwd, pinned: true, limit: STORE_LIST_MAX, ..Filter::default() };
-            for session in self.store.sessions(pinned).await?.sessions {
-                let pinned = row(session);
-                if !rows.iter().any(|known| known.id == pinned.id) {
-                    rows.push(pinned);
+        let (mut rows, mut known) = (Vec::new(), HashSet::new());
+        for pinned in [true, false] {
+            let mut filter =
+                Filter { cwd: cwd.clone(), pinned, limit: STORE_LIST_MAX, ..Filter::default() };
+            loop {
+                let page = self.store.sessions(filter.clone()).await?;
+                // Latest activity comes first, so that whatever follows one that is too old is as old.
+                let is_last = !pinned
+                    && page.sessions.last().is_none_or(|oldest| {
+                        let at = Timestamp::from_millis(oldest.updated_at);
+                        wanted.since.is_some_and(|since| at < since)
+                    });
+                let new = page.sessions.into_iter().filter(|one| known.insert(one.id.clone()));
+                let new = new.map(|session| row(self.as_seen(session)));
+                rows.extend(new.filter(|row| wanted.takes(row)));
+                filter.after = page.next;
+                if is_last || filter.after.is_none() || ROSTER_SESSIONS_MAX <= rows.len() {
+                    break;
                 }
             }
         }
@@ -203,12 +200,26 @@ mod tests {
         assert_eq!(all[0].name, ROSTER_SESSIONS_MAX.to_string());
         let later = Wanted { since: Some(Timestamp::from_millis(i64::MAX)), cwd: None };
         assert_eq!(sessions.roster(&later).await.unwrap(), []);
-        // What is pinned does not age.
-        let oldest: SessionId = all[ROSTER_SESSIONS_MAX - 1].id.parse().unwrap();
+        // What is pinned does not age, and a pin is no activity: the end stays when it was.
+        let last = &all[ROSTER_SESSIONS_MAX - 1];
+        let oldest: SessionId = last.id.parse().unwrap();
         let person = Caller::passed(CallerKind::Person, Carrier::Socket);
-        assert!(sessions.pin(&person, &oldest, true).await.unwrap().pinned);
+        let pinned = sessions.pin(&person, &oldest, true).await.unwrap();
+        assert_eq!((pinned.pinned, pinned.ended_at), (true, last.ended_at));
+        let renamed = sessions.rename(&person, &oldest, "kept").await.unwrap();
+        assert_eq!(renamed.ended_at, last.ended_at);
         let kept = sessions.roster(&later).await.unwrap();
         assert_eq!(kept.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), [oldest.as_str()]);
+        // However many are more recent, and however many are pinned.
+        let recent = Batch::of_session(sessions.store.epoch(), SessionId::generate());
+        let recent = recent.change(Change::CreateSession(NewSession::default()));
+        sessions.store.append(recent.fact(SessionFact::SessionCreated)).await.unwrap();
+        let everything = sessions.roster(&Wanted::default()).await.unwrap();
+        assert_eq!((everything.len(), &everything[0].name[..]), (ROSTER_SESSIONS_MAX, "kept"));
+        for row in &all[..=STORE_LIST_MAX] {
+            sessions.pin(&person, &row.id.parse().unwrap(), true).await.unwrap();
+        }
+        assert_eq!(sessions.roster(&later).await.unwrap().len(), STORE_LIST_MAX + 2);
         let agent = Caller::passed(CallerKind::Agent(None), Carrier::Socket);
         let refused = sessions.pin(&agent, &oldest, false).await.unwrap_err();
         assert_eq!(refused.code, "person_required");

@@ -180,6 +180,12 @@ impl Runs {
         slots.taken.len()
     }
 
+    /// Tells whether a run works on a session.
+    #[must_use]
+    pub fn is_live(&self, session: &SessionId) -> bool {
+        matches!(self.lock().taken.get(session), Some(Slot::Live(_)))
+    }
+
     /// Returns how many runs work.
     #[must_use]
     pub fn count(&self) -> usize {

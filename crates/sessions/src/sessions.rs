@@ -12,7 +12,9 @@ use futures_util::future::BoxFuture;
 use stdx::clock::Clock;
 use store::{
     Batch, Change, Epoch, NewSession, Store, StoreError,
-    rows::{Filter, Fitting, MessagePage, Page, PageMark, Place, Resolved, SessionRow},
+    rows::{
+        Filter, Fitting, MessagePage, Page, PageMark, Phase, Place, Resolved, RunMark, SessionRow,
+    },
 };
 use tokio::sync::Notify;
 use vocab::{
@@ -170,7 +172,9 @@ impl Sessions {
     /// # Errors
     /// When the store cannot be read.
     pub async fn list(&self, _caller: &Caller, filter: Filter) -> Result<Page, Failure> {
-        Ok(self.store.sessions(filter).await?)
+        let Page { sessions, next } = self.store.sessions(filter).await?;
+        let sessions = sessions.into_iter().map(|session| self.as_seen(session)).collect();
+        Ok(Page { sessions, next })
     }
 
     /// Finds the session that a person's short form means.
@@ -211,10 +215,13 @@ impl Sessions {
         session: &SessionId,
     ) -> Result<(SessionRow, Option<Run>), Failure> {
         let row = self.row(session).await?;
-        let run = match &row.run {
+        let mut run = match &row.run {
             Some(mark) => Some(self.store.run(&mark.id).await?.run),
             None => None,
         };
+        if let (Some(RunMark { phase: Phase::Interrupted, .. }), Some(run)) = (&row.run, &mut run) {
+            run.state = RunState::Ended(RunEnd::Interrupted);
+        }
         Ok((row, run))
     }
 
@@ -276,7 +283,21 @@ impl Sessions {
     }
 
     pub(crate) async fn row(&self, session: &SessionId) -> Result<SessionRow, Failure> {
-        self.store.session(session).await.map_err(|error| missing(session, error))
+        let row = self.store.session(session).await.map_err(|error| missing(session, error))?;
+        Ok(self.as_seen(row))
+    }
+
+    /// Returns a session as it is. Where nothing can be written, a run that a dead daemon left is not closed in
+    /// the store, though nobody works on it any more.
+    pub(crate) fn as_seen(&self, mut row: SessionRow) -> SessionRow {
+        if let Some(run) = &mut row.run
+            && run.phase == Phase::Running
+            && self.store.is_full()
+            && !self.runs.is_live(&row.id)
+        {
+            run.phase = Phase::Interrupted;
+        }
+        row
     }
 
     /// Chooses where a new session works: a registered place, a directory, or a scratch of its own.

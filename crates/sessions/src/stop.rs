@@ -19,7 +19,8 @@ use crate::{
 const LIMIT: Duration = Duration::from_millis(ABORT_WAIT_MS_MAX);
 
 impl Sessions {
-    /// Stops the live or parked run of a session and waits for its last fact. None there: nothing to do.
+    /// Stops the live or parked run of a session and waits for its last fact, as long as that should take. None
+    /// there: nothing to do.
     ///
     /// # Errors
     /// When there is no such session, or a parked run's end cannot be stored.

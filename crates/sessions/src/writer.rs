@@ -53,7 +53,7 @@ impl Sessions {
                 Failure::not_started("locked", why).with_hint("end it first")
             }
             Refused::Io { ref source, .. } => {
-                let is_full = source.kind() == io::ErrorKind::StorageFull;
+                let is_full = stdx::state_file::is_full(source);
                 let code = if is_full { "disk_full" } else { "state_io" };
                 Failure::not_started(code, refused.to_string())
             }

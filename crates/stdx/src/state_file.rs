@@ -333,6 +333,12 @@ enum Kind {
     File,
 }
 
+/// Tells whether a write failed for want of room: on the disk, or in what its owner may use of it.
+#[must_use]
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 fn check(path: &Path, meta: &fs::Metadata, kind: Kind) -> io::Result<()> {
     let (right_kind, mode, fix) = match kind {
         Kind::Dir => (meta.is_dir(), 0o700, "chmod 700"),

@@ -7,7 +7,7 @@ use vocab::{fact::Event, ids::SessionId};
 use crate::{
     batch::NewSession,
     cursor::Cursor,
-    encode::{Fact, Op, Sealed, StoreOp},
+    encode::{Fact, Op, Sealed, SessionOp, StoreOp},
     error::StoreError,
     sql::{int, parsed},
 };
@@ -45,10 +45,16 @@ pub(crate) fn batch(scene: Scene<'_>, sealed: &Sealed) -> Result<Vec<Event>, Sto
     let session: Option<SessionId> =
         sealed.session.as_deref().map(|id| parsed("session id", id)).transpose()?;
     let events = facts(scene, session.as_ref(), &sealed.facts)?;
-    if let Some(key) = key {
+    if let Some(key) = key.filter(|_| !is_mark(&sealed.ops)) {
         touch(scene, key, &events)?;
     }
     Ok(events)
+}
+
+/// Tells whether changes are but a person's marks on a session, its name and its pin, and no activity in it.
+fn is_mark(ops: &[Op]) -> bool {
+    let of = |op: &Op| matches!(op, Op::Session(SessionOp::SetTitle(_) | SessionOp::SetPinned(_)));
+    !ops.is_empty() && ops.iter().all(of)
 }
 
 /// Moves a session to the front of the list, if there are facts about it.

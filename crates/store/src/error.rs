@@ -183,7 +183,7 @@ impl StoreError {
         let detail = format!("{}: {error}", path.display());
         if error.kind() == std::io::ErrorKind::PermissionDenied {
             Self::NotPrivate { detail: error.to_string() }
-        } else if error.kind() == std::io::ErrorKind::StorageFull {
+        } else if stdx::state_file::is_full(error) {
             Self::Full { effect: Effect::NotStarted }
         } else {
             Self::Io { detail, effect: Effect::NotStarted }

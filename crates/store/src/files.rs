@@ -4,6 +4,8 @@
 
 use std::{
     fs::{self, File},
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -83,10 +85,20 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Tells whether the file system has no room for what the engine writes at least.
+/// Tells whether there is no room for what the engine writes at least: too few bytes, no name for a new file,
+/// or a quota that is used up, which shows only when it is tried.
 pub(crate) fn is_full(path: &Path) -> bool {
     let room = rustix::fs::statvfs(path).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
-    room.is_ok_and(|room| room < STORE_ROOM_BYTES_MIN)
+    if room.is_ok_and(|room| room < STORE_ROOM_BYTES_MIN) {
+        return true;
+    }
+    let probe = beside(path, "-room");
+    let mut options = File::options();
+    let opened = options.write(true).create(true).truncate(true).mode(0o600).open(&probe);
+    let zeros = vec![0; usize::try_from(STORE_ROOM_BYTES_MIN).unwrap_or(0)];
+    let tried = opened.and_then(|mut file| file.write_all(&zeros));
+    fs::remove_file(&probe).ok();
+    tried.is_err_and(|error| state_file::is_full(&error))
 }
 
 /// Tells whether there is a log beside the database.

@@ -154,8 +154,10 @@ pub struct Page {
 pub struct Fitting {
     /// How well they fit.
     pub fit: Fit,
-    /// The sessions, at least one.
+    /// The sessions, at least one, and no more than are named to a person.
     pub sessions: Vec<SessionRow>,
+    /// How many more there are.
+    pub more: usize,
 }
 
 /// What a person's short form of a session means.

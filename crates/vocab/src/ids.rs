@@ -190,10 +190,9 @@ pub enum Fit {
     /// It is the name. It goes before parts of ids, as nobody chooses those: a new id must not take a word
     /// away from what is called by it.
     Name,
-    /// It is the beginning or the end of the id.
-    PartOfId,
-    /// It is in the name.
-    PartOfName,
+    /// It is the beginning or the end of the id, or in the name. Neither goes before the other: which one
+    /// was meant, nobody can tell.
+    Part,
 }
 
 #[cfg(test)]

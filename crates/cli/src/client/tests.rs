@@ -156,3 +156,17 @@ async fn what_stays_silent_at_our_socket_is_no_daemon() {
         () = silence => {}
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn attempts_to_come_back_wait_longer_each_time_and_end() {
+    let mut retry = Retry::default();
+    let begun = tokio::time::Instant::now();
+    let mut waits = Vec::new();
+    while retry.next().await {
+        waits.push(begun.elapsed().as_millis() / u128::from(CLIENT_RECONNECT_MS));
+    }
+    assert_eq!(waits, [0, 1, 3, 7, 15]);
+    retry.succeeded();
+    assert!(retry.next().await);
+    assert_eq!(begun.elapsed().as_millis(), u128::from(15 * CLIENT_RECONNECT_MS));
+}

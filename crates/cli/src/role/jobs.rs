@@ -14,7 +14,7 @@ pub(crate) use begin::environment;
 use std::process::ExitCode;
 
 use api::{
-    agent::Done,
+    agent,
     client::{Client, ClientError, Target},
     job::{JobRow, NoWishes, PinJob, RenameJob, RowKind, SendText, UpgradeJob},
     routes::Endpoint,
@@ -24,7 +24,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use vocab::{
     ids::{BadJobId, JobId},
-    outcome::Failure,
+    outcome::{Effect, Failure},
 };
 
 use crate::{
@@ -41,18 +41,20 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
             Jobs::Bg(bg) => begin::run(&client, bg).await,
             Jobs::Ls(ls) => list::run(&client, &ls).await,
             Jobs::Stop(which) => {
-                each(&client, &which, Endpoint::JobStop, "stopped", &NoWishes {}).await
+                each(&client, &which, Endpoint::JobStop, Done::AsItIs, &NoWishes {}).await
             }
             Jobs::Respawn(which) => {
-                each(&client, &which, Endpoint::JobRespawn, "started", &NoWishes {}).await
+                each(&client, &which, Endpoint::JobRespawn, Done::Word("started"), &NoWishes {})
+                    .await
             }
             Jobs::Upgrade(which) => {
                 let body = UpgradeJob { program: env::own_program()? };
-                each(&client, &which, Endpoint::JobUpgrade, "upgraded", &body).await
+                each(&client, &which, Endpoint::JobUpgrade, Done::Word("upgraded"), &body).await
             }
             Jobs::Rm(rm) => remove::run(&client, &rm).await,
             Jobs::Detach { job } => {
-                let _: Done = order(&client, Endpoint::JobDetach, &job, &NoWishes {}).await?;
+                let _: agent::Done =
+                    order(&client, Endpoint::JobDetach, &job, &NoWishes {}).await?;
                 Ok(say(&format!("detached · {job}")))
             }
             Jobs::Send { job, text, no_enter } => {
@@ -65,7 +67,8 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
                     text.push('\r');
                 }
                 let job = row.id;
-                let _: Done = order(&client, Endpoint::JobSend, &job, &SendText { text }).await?;
+                let _: agent::Done =
+                    order(&client, Endpoint::JobSend, &job, &SendText { text }).await?;
                 Ok(ExitCode::from(exit::OK))
             }
             Jobs::Explain { job, json } => explain(&client, &job, json.json).await,
@@ -168,12 +171,21 @@ fn meant(text: &str, error: ClientError) -> Failure {
     Failure { message, hint: Some(lines.join("\n")), ..(*problem).into() }
 }
 
+/// What is said of what was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Done {
+    /// This word.
+    Word(&'static str),
+    /// The state that came of it, which must be an end.
+    AsItIs,
+}
+
 /// Does one thing to each of some jobs, and goes on where one of them cannot.
 async fn each<B: Serialize + Sync>(
     client: &Client,
     which: &Which,
     endpoint: Endpoint,
-    done: &str,
+    done: Done,
     body: &B,
 ) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::from(exit::OK);
@@ -181,8 +193,18 @@ async fn each<B: Serialize + Sync>(
     for job in &which.jobs {
         match order::<_, JobRow>(client, endpoint, job, body).await {
             Ok(row) => {
+                let word = match done {
+                    Done::Word(word) => word,
+                    Done::AsItIs => row.state.as_str(),
+                };
                 if !which.json.json {
-                    say(&format!("{done} · {}", named(&row)));
+                    say(&format!("{word} · {}", named(&row)));
+                }
+                if done == Done::AsItIs && row.ended_at.is_none() {
+                    let why = format!("{} was told to end, and has not yet", id_of(&row));
+                    let hint = format!("stead wait {} waits for its end", id_of(&row));
+                    let failure = Failure::new("still_ending", Effect::Indeterminate, why);
+                    code = exit::report(&failure.with_hint(hint).into());
                 }
                 rows.push(row);
             }

@@ -10,11 +10,13 @@ use std::{
 
 use pty::{
     ask, follow,
+    guard::Guard,
     hello::{Control, Reply},
     job::{FilesError, JobFiles},
     record::{self, Reader, cast},
     replay,
 };
+use rustix::termios::isatty;
 use serde::Serialize;
 use stdx::state_file;
 use vocab::{
@@ -26,7 +28,7 @@ use crate::{
     args::{Export, Logs},
     exit,
     print::{self, Look},
-    role::jobs::Shown,
+    role::{jobs::Shown, view},
 };
 
 /// What `--json` prints.
@@ -40,15 +42,20 @@ struct Screen<'a> {
 
 /// Runs the command.
 pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
+    // Before the daemon is asked: it holds what this process holds now, and no credential.
+    let guard = guard(logs)?;
     let files = match super::jobs::shown(&logs.job)? {
         Shown::Job(files) => files,
-        Shown::Session(row) => return super::jobs::session::logs(&row, logs),
+        Shown::Session(row) => {
+            drop(guard);
+            return super::jobs::session::logs(&row, logs);
+        }
     };
     if logs.follow {
-        return follow(&files);
+        return follow(&files, guard.as_ref());
     }
     if logs.replay {
-        return replay(&files, logs);
+        return replay(&files, logs, guard.as_ref());
     }
     if let Some(format) = logs.export {
         return export(&files, format, logs.output.as_deref());
@@ -59,6 +66,17 @@ pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
     }
     let is_terminal = Look::of_process().out.terminal;
     Ok(print::out(&if is_terminal { print::clean::clean(&text) } else { text }))
+}
+
+/// Starts the guard of the terminal that a job is about to be shown in, if it is one.
+fn guard(logs: &Logs) -> Result<Option<Guard>, Failure> {
+    let (keys, out) = (rustix::stdio::stdin(), rustix::stdio::stdout());
+    if !(logs.follow || logs.replay) || !isatty(out) {
+        return Ok(None);
+    }
+    // Keys are read by a replay alone.
+    let input = if logs.replay && isatty(keys) { keys } else { out };
+    Guard::start(input, out).map(Some).map_err(view::unguarded)
 }
 
 /// Returns the screen's text, and whether it is as new as can be.
@@ -86,7 +104,7 @@ fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
     Ok((text, false))
 }
 
-fn follow(files: &JobFiles) -> anyhow::Result<ExitCode> {
+fn follow(files: &JobFiles, guard: Option<&Guard>) -> anyhow::Result<ExitCode> {
     let id = files.id();
     // Nobody knows how many: what was thrown away was not counted.
     let mut on_gap = || {
@@ -95,7 +113,7 @@ fn follow(files: &JobFiles) -> anyhow::Result<ExitCode> {
              stead logs {id} --replay has it\n"
         ));
     };
-    let ended = match follow::run(files.socket(), io::stdout().as_fd(), &mut on_gap) {
+    let ended = match follow::run(files.socket(), io::stdout().as_fd(), guard, &mut on_gap) {
         Err(follow::FollowError::Host(ask::AskError::Gone(_))) => {
             // All that it will ever show.
             return Ok(print::out(&screen(files)?.0));
@@ -112,12 +130,13 @@ fn follow(files: &JobFiles) -> anyhow::Result<ExitCode> {
     }))
 }
 
-fn replay(files: &JobFiles, logs: &Logs) -> anyhow::Result<ExitCode> {
+fn replay(files: &JobFiles, logs: &Logs, guard: Option<&Guard>) -> anyhow::Result<ExitCode> {
     let mut reader = recording(files)?;
     let seconds = |limit| Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX);
     let options =
         replay::Options { speed: logs.speed.unwrap_or(1.0), idle: logs.idle_limit.map(seconds) };
-    let ended = replay::run(&mut reader, options, io::stdin().as_fd(), io::stdout().as_fd());
+    let (keys, out) = (io::stdin(), io::stdout());
+    let ended = replay::run(&mut reader, options, keys.as_fd(), out.as_fd(), guard);
     Ok(ExitCode::from(match ended.map_err(Failure::from)? {
         replay::Ended::Whole | replay::Ended::Left => exit::OK,
         replay::Ended::Interrupted => exit::INTERRUPTED,

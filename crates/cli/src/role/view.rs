@@ -66,7 +66,8 @@ fn arm(guard: &Guard) -> Result<(), Failure> {
     guard.arm(&found, &raw, FAREWELL.as_bytes()).map_err(unguarded)
 }
 
-fn unguarded(error: std::io::Error) -> Failure {
+/// Says why a terminal has no guard.
+pub(super) fn unguarded(error: std::io::Error) -> Failure {
     Failure::not_started("failed", format!("the terminal cannot be guarded: {error}"))
 }
 

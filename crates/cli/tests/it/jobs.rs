@@ -5,13 +5,16 @@
     reason = "starts the program and reads its files, as a person would"
 )]
 
-use std::{fs, os::unix::fs::PermissionsExt as _, process::Stdio};
+use std::{fs, os::unix::fs::PermissionsExt as _, process::Stdio, time::Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use stdx::proc_id::ProcId;
 
-use crate::home::{Ended, Home};
+use crate::{
+    home::{Ended, Home},
+    tmux::PATIENCE,
+};
 
 mod flood;
 mod found;
@@ -51,6 +54,15 @@ fn daemon(home: &Home) -> ProcId {
 fn note(home: &Home, id: &str) -> Value {
     let told = fs::read(home.path("state/jobs").join(id).join("state.json")).unwrap();
     serde_json::from_slice(&told).unwrap()
+}
+
+/// Asks until it is so, and no longer than anything takes.
+#[track_caller]
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "{what} never came");
+    }
 }
 
 /// Kills a process and waits until it is gone or a zombie.
@@ -242,9 +254,9 @@ fn a_prompt_runs_in_the_background_and_is_a_row_of_the_same_list() {
     let listed = &rows[0];
     assert_eq!((&listed["kind"], &listed["state"]), (&"session".into(), &"done".into()));
     assert_eq!((&listed["id"], &listed["status"]), (&listed["session"], &"finished".into()));
-    // A session's run is ended by the same word as a job.
+    // A session's run is ended by the same word as a job; what is over stays what it is.
     let stopped = home.stead(&["stop", "totals"]).with(0);
-    assert!(stopped.err.starts_with("stopped · "), "{}", stopped.err);
+    assert!(stopped.err.starts_with("done · "), "{}", stopped.err);
 }
 
 /// Nobody but who waits starts the next daemon here.

@@ -15,7 +15,7 @@ use std::{
 use crate::home::{Home, write};
 
 /// How long a screen is waited for before the test says what it saw instead.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the shell shows when it has nothing to do.
 pub(crate) const PROMPT: &str = "ready>";

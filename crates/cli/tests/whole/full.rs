@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "fills and mounts what a home is made of")]
 
-use std::{fs, os::unix::fs::DirBuilderExt as _, path::Path, process::Command};
+use std::{fs, os::unix::fs::DirBuilderExt as _, path::Path, process::Command, time::Instant};
 
 use serde_json::Value;
 use testkit::home::finish;
@@ -12,7 +12,7 @@ use vocab::{
 };
 
 use crate::rig::{
-    Home, Serving, Stored, calls, cannot, client, outcome, request, run, said, working_home,
+    Home, Serving, Stored, WITHIN, calls, cannot, client, outcome, request, run, said, working_home,
 };
 
 #[tokio::test]
@@ -147,6 +147,15 @@ fn a_daemon_starts_on_a_full_disk_and_jobs_are_listed_typed_to_and_stopped() {
     in_own_mounts("full::inside_a_disk_that_is_full_at_start");
 }
 
+/// Asks until it is so, and no longer than anything takes.
+#[track_caller]
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < WITHIN, "{what} never came");
+    }
+}
+
 /// Returns a job as it is listed.
 fn listed(home: &Home, id: &str) -> Value {
     let told = home.run(&["ls", "--all", "--json"]);
@@ -172,15 +181,32 @@ async fn inside_a_disk_that_is_full_at_start() {
     fill(&filler);
     home.serve().unwrap().crash();
     fs::remove_file(&filler).unwrap();
-    home.serve().unwrap().crash();
+    let daemon = home.serve().unwrap();
+    let told = home.run(&["bg", "--mode", "auto", "--json", "stay"]);
+    let session: Value =
+        serde_json::from_slice(&told.stdout).unwrap_or_else(|_| panic!("{told:?}"));
+    let session = session["id"].as_str().unwrap();
+    daemon.crash();
     fill(&filler);
     let daemon = home.serve().unwrap();
+    // A run that cannot be closed is over all the same.
+    let row = listed(&home, session);
+    assert!(row["state"] == "failed" && !row["ended_at"].is_null(), "{row}");
+    for (verb, words) in
+        [("wait", "failed · "), ("stop", "failed · "), ("explain", "the daemon ended")]
+    {
+        let told = home.run(&[verb, session]);
+        let said = String::from_utf8_lossy(&[told.stdout, told.stderr].concat()).into_owned();
+        assert!(said.contains(words), "{verb}: {said}");
+    }
     let told = home.run(&["ls"]);
     assert!(String::from_utf8_lossy(&told.stderr).contains("the disk is full"), "{told:?}");
     let row = listed(&home, id);
     assert!(row["state"] == "working" && row["ended_at"].is_null(), "{row}");
     assert!(home.run(&["send", id, "abc"]).status.success());
-    while !String::from_utf8_lossy(&home.run(&["logs", id]).stdout).contains("got:abc") {}
+    until("got:abc", || {
+        String::from_utf8_lossy(&home.run(&["logs", id]).stdout).contains("got:abc")
+    });
     // What the daemon before had registered made a little room.
     fill(&filler);
     for refused in [&["bg", "--", "true"][..], &["rename", id, "other"], &["run", "go"]] {
@@ -194,10 +220,39 @@ async fn inside_a_disk_that_is_full_at_start() {
     let exit = home.state().join("jobs").join(id).join("exit.json");
     assert!(!exit.exists() && listed(&home, id)["ended_at"].is_null());
     fs::remove_file(&filler).unwrap();
-    while listed(&home, id)["ended_at"].is_null() {}
+    until("the end", || !listed(&home, id)["ended_at"].is_null());
     let row = listed(&home, id);
     assert!(exit.exists() && row["state"] == "stopped" && !row["exit"].is_null(), "{row}");
     assert!(daemon.terminate().0.success());
+    let daemon = home.serve().unwrap();
+    well(&home).await;
+    assert!(daemon.terminate().0.success());
+}
+
+#[test]
+fn a_daemon_starts_where_no_more_files_can_be_made() {
+    in_own_mounts("full::inside_a_disk_without_names");
+}
+
+#[tokio::test]
+#[ignore = "runs in mounts of its own"]
+async fn inside_a_disk_without_names() {
+    let home = working_home(0);
+    fs::DirBuilder::new().mode(0o700).create(home.state()).unwrap();
+    mount(&["-t", "tmpfs", "-o", "nr_inodes=200,mode=0700", "none"], &home.state());
+    let daemon = home.serve().unwrap();
+    well(&home).await;
+    assert!(daemon.terminate().0.success());
+    let fillers = home.state().join("fillers");
+    fs::create_dir(&fillers).unwrap();
+    let made = (0..200).map_while(|n| fs::File::create(fillers.join(n.to_string())).ok()).count();
+    assert!(made < 200);
+    let daemon = home.serve().unwrap();
+    let told = home.run(&["sessions", "list"]);
+    let said = String::from_utf8_lossy(&[told.stdout, told.stderr].concat()).into_owned();
+    assert!(said.contains("the disk is full") && said.contains("again"), "{said}");
+    assert!(daemon.terminate().0.success());
+    fs::remove_dir_all(&fillers).unwrap();
     let daemon = home.serve().unwrap();
     well(&home).await;
     assert!(daemon.terminate().0.success());

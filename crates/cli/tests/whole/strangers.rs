@@ -8,6 +8,10 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     os::unix::net::{UnixListener, UnixStream},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     thread::JoinHandle,
 };
 
@@ -15,6 +19,7 @@ use api::{
     daemon::{Registration, Welcome},
     routes::PROTOCOL,
 };
+use vocab::limits::CLIENT_RECONNECTS_MAX;
 
 use crate::rig::{Home, home};
 
@@ -227,4 +232,65 @@ fn a_conversation_whose_answer_breaks_off_is_not_shown() {
         assert!(said.contains("broke off before its end (connection_broken)"), "{said}");
         assert!(!said.contains("nobody can tell"), "nothing could have changed: {said}");
     }
+}
+
+/// A daemon that tells of a job: what its stream of events says before it breaks, and how the job is once it
+/// was looked at so often. Returns how often the stream was asked for.
+fn telling(events: &str, n_looks: usize) -> (tempfile::TempDir, Stranger, Home, Arc<AtomicUsize>) {
+    let row = |state: &str| {
+        serde_json::json!({
+            "id": "0123abcd", "kind": "job", "name": "n", "cwd": "/", "command": ["sh"], "state": state,
+            "status": null, "state_source": "process", "waiting_for": null, "pid": 1, "pinned": false,
+            "started_at": "2023-11-14T22:13:20.000Z", "ended_at": null, "session": null,
+            "session_file": null, "env_names": [], "exit": null,
+        })
+        .to_string()
+    };
+    let stream = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{events}"
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let n_streams = Arc::new(AtomicUsize::new(0));
+    let (asked, looked) = (Arc::clone(&n_streams), AtomicUsize::new(0));
+    let stranger = Stranger::choosing(dir.path().join("other.sock"), move |head| {
+        Some(match head.split(' ').nth(1).unwrap_or_default() {
+            "/handshake" => welcome(PROTOCOL),
+            "/events" => {
+                asked.fetch_add(1, Relaxed);
+                stream.clone()
+            }
+            _ if looked.fetch_add(1, Relaxed) < n_looks => json_answer(&row("working")),
+            _ => json_answer(&row("done")),
+        })
+    });
+    let home = misled(&stranger.path);
+    (dir, stranger, home, n_streams)
+}
+
+#[test]
+fn who_waits_looks_again_though_nothing_was_told() {
+    let (_dir, _stranger, home, n_streams) = telling("retry: 1000\nid: c.1\n\n:\n\n", 1);
+    let end = home.run(&["wait", "0123abcd", "--timeout", "60"]);
+    assert!(end.status.success(), "{}", String::from_utf8_lossy(&end.stderr));
+    assert_eq!(n_streams.load(Relaxed), 1);
+}
+
+#[test]
+fn who_waits_gives_up_a_stream_that_breaks_each_time() {
+    let (_dir, _stranger, home, n_streams) = telling("retry: 1000\nid: c.1\n\n", usize::MAX);
+    let end = home.run(&["wait", "0123abcd", "--timeout", "60"]);
+    let said = String::from_utf8_lossy(&end.stderr).into_owned();
+    assert_eq!(end.status.code(), Some(1), "{said}");
+    assert!(said.contains("connection_broken"), "{said}");
+    assert_eq!(n_streams.load(Relaxed), usize::try_from(CLIENT_RECONNECTS_MAX).unwrap() + 1);
+}
+
+#[test]
+fn who_stops_what_does_not_end_in_time_is_told_so() {
+    let (_dir, _stranger, home, _n_streams) = telling("", usize::MAX);
+    let end = home.run(&["stop", "0123abcd"]);
+    let said = String::from_utf8_lossy(&end.stderr).into_owned();
+    assert_eq!(end.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("working · 0123abcd"), "{said}");
+    assert!(said.contains("has not yet (still_ending)"), "{said}");
 }

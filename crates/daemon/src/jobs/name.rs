@@ -56,10 +56,9 @@ pub(super) fn fitting(text: &str, jobs: &[(JobId, String)]) -> Option<Fitting> {
             Some(Fit::Id)
         } else if name == text {
             Some(Fit::Name)
-        } else if id.starts_with(&lower) || id.ends_with(&lower) {
-            Some(Fit::PartOfId)
         } else {
-            name.to_lowercase().contains(&lower).then_some(Fit::PartOfName)
+            let is_of_id = id.starts_with(&lower) || id.ends_with(&lower);
+            (is_of_id || name.to_lowercase().contains(&lower)).then_some(Fit::Part)
         }
     };
     let fit = jobs.iter().filter_map(fit_of).min()?;
@@ -108,7 +107,8 @@ mod tests {
         check("ffff", &["0123ffff"]);
         check("0123", &["0123abcd", "0123ffff"]);
         check("fix", &["0123ffff"]);
-        check("aaaa", &["aaaa0000"]);
+        // A part of an id is no better than one of a name.
+        check("aaaa", &["aaaa0000", "bbbb0000"]);
         check("build", &["0123abcd"]);
         check("REVIEW", &["aaaa0000"]);
         check("i", &["0123abcd", "0123ffff", "aaaa0000", "bbbb0000"]);

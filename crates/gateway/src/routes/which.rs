@@ -5,7 +5,10 @@
 
 use ::daemon::{caller::Caller, jobs, roster::Kind};
 use sessions::rows::Fitting;
-use vocab::ids::{JobId, SessionId};
+use vocab::{
+    ids::{JobId, SessionId},
+    limits::STORE_CANDIDATES_MAX,
+};
 
 use crate::{refuse::Refused, routes::Services};
 
@@ -57,6 +60,7 @@ pub(super) async fn find(
     let best = fit.into_iter().flatten().min();
     let of_jobs = jobs.filter(|jobs| Some(jobs.fit) == best).map_or_else(Vec::new, rows_of_jobs);
     let of_sessions = sessions.filter(|these| Some(these.fit) == best);
+    let unnamed = of_sessions.as_ref().map_or(0, |these| these.more);
     let of_sessions = of_sessions.map_or_else(Vec::new, rows_of_sessions);
     let mut all: Vec<(Which, String)> = of_jobs.into_iter().chain(of_sessions).collect();
     match all.pop() {
@@ -64,15 +68,26 @@ pub(super) async fn find(
         Some((one, _)) if all.is_empty() => Ok(one),
         Some(last) => {
             all.push(last);
-            let named = all.iter().map(|(which, name)| candidate(which, name)).collect();
-            let what = match all.iter().map(|(which, _)| which.kind()).collect::<Vec<_>>() {
-                kinds if !kinds.contains(&Kind::Session) => "several jobs match",
-                kinds if !kinds.contains(&Kind::Job) => "several sessions match",
-                _ => "several jobs and sessions match",
-            };
-            Err(Refused::new("ambiguous", what).meaning(named))
+            Err(several(&all, unnamed))
         }
     }
+}
+
+/// Says what a text could mean: so many as help a person, and how many more there are.
+fn several(all: &[(Which, String)], unnamed: usize) -> Refused {
+    let named = all.iter().take(STORE_CANDIDATES_MAX);
+    let named: Vec<String> = named.map(|(which, name)| candidate(which, name)).collect();
+    let mut what = match all.iter().map(|(which, _)| which.kind()).collect::<Vec<_>>() {
+        kinds if !kinds.contains(&Kind::Session) => "several jobs match",
+        kinds if !kinds.contains(&Kind::Job) => "several sessions match",
+        _ => "several jobs and sessions match",
+    }
+    .to_owned();
+    let more = all.len() - named.len() + unnamed;
+    if 0 < more {
+        what.push_str(&format!(", {more} more than are listed"));
+    }
+    Refused::new("ambiguous", what).meaning(named)
 }
 
 /// Finds the job that a text means, for what sessions have no form of.

@@ -1,7 +1,6 @@
 //! What failures about a job's files are called.
 
-use std::io;
-
+use stdx::state_file;
 use vocab::outcome::Effect;
 
 use super::FilesError;
@@ -17,7 +16,7 @@ impl FilesError {
             Self::Refused(_) => "job_refused",
             Self::SocketPath(_) => "socket_path_too_long",
             Self::TooLong => "command_too_long",
-            Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => "disk_full",
+            Self::Io(error) if state_file::is_full(error) => "disk_full",
             Self::Io(_) => "job_files_unusable",
         }
     }

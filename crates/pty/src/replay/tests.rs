@@ -33,7 +33,7 @@ fn a_pipe_gets_what_the_program_wrote() {
     let (mut read, write) = std::io::pipe().unwrap();
     let (keys, _) = std::io::pipe().unwrap();
     let options = Options { speed: 1_000_000.0, idle: Some(Duration::from_secs(60)) };
-    let ended = run(&mut desk.reader(), options, keys.as_fd(), write.as_fd()).unwrap();
+    let ended = run(&mut desk.reader(), options, keys.as_fd(), write.as_fd(), None).unwrap();
     drop(write);
     assert_eq!(ended, Ended::Whole);
     let mut text = String::new();
@@ -42,6 +42,6 @@ fn a_pipe_gets_what_the_program_wrote() {
     // Nobody reads: that is no failure.
     let (read, write) = std::io::pipe().unwrap();
     drop(read);
-    let ended = run(&mut desk.reader(), options, keys.as_fd(), write.as_fd()).unwrap();
+    let ended = run(&mut desk.reader(), options, keys.as_fd(), write.as_fd(), None).unwrap();
     assert_eq!(ended, Ended::Left);
 }

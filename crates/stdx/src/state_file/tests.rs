@@ -154,3 +154,11 @@ fn a_file_over_its_bound_is_refused_whole() {
         }
     }
 }
+
+#[test]
+fn a_quota_that_is_used_up_is_a_full_disk() {
+    use rustix::io::Errno;
+    for (errno, full) in [(Errno::NOSPC, true), (Errno::DQUOT, true), (Errno::IO, false)] {
+        assert_eq!(is_full(&errno.into()), full, "{errno:?}");
+    }
+}

@@ -89,19 +89,18 @@ pub(crate) fn fitting(conn: &Connection, text: &str) -> Result<Option<Fitting>, 
     }
     for column in ["id", "alias"] {
         if let Some(session) = one(conn, column, text)? {
-            return Ok(Some(Fitting { fit: Fit::Id, sessions: vec![session] }));
+            return Ok(Some(Fitting { fit: Fit::Id, sessions: vec![session], more: 0 }));
         }
     }
     // Lists show the last eight digits, so their beginning is as good as that of the whole.
     const OF_ID: &str = "(id LIKE ?1 || '%' ESCAPE '\\' OR id LIKE 'ses\\_' || ?1 || '%' ESCAPE '\\' \
         OR id LIKE '%' || ?1 ESCAPE '\\' OR substr(id, -8) LIKE ?1 || '%' ESCAPE '\\')";
     const OF_TITLE: &str = "title LIKE '%' || ?1 || '%' ESCAPE '\\'";
+    // What every id begins with names none of them.
+    let is_prefix = "ses_".starts_with(&text.to_lowercase());
+    let part = if is_prefix { OF_TITLE.to_owned() } else { format!("({OF_ID} OR {OF_TITLE})") };
     let quoted = like(text);
-    for (fit, condition, value) in [
-        (Fit::Name, "title = ?1", text),
-        (Fit::PartOfId, OF_ID, &quoted),
-        (Fit::PartOfName, OF_TITLE, &quoted),
-    ] {
+    for (fit, condition, value) in [(Fit::Name, "title = ?1", text), (Fit::Part, &part, &quoted)] {
         let sql = format!(
             "SELECT {SESSION_COLUMNS} FROM sessions WHERE deleted = 0 AND {condition} \
              ORDER BY updated_seq DESC, key DESC LIMIT ?2"
@@ -109,9 +108,16 @@ pub(crate) fn fitting(conn: &Connection, text: &str) -> Result<Option<Fitting>, 
         let mut read = conn.prepare_cached(&sql)?;
         let found = read.query_and_then(params![value, int(STORE_CANDIDATES_MAX)], session_row)?;
         let sessions = found.collect::<Result<Vec<_>, _>>()?;
-        if !sessions.is_empty() {
-            return Ok(Some(Fitting { fit, sessions }));
+        if sessions.is_empty() {
+            continue;
         }
+        let mut more = 0;
+        if sessions.len() == STORE_CANDIDATES_MAX {
+            let sql = format!("SELECT count(*) FROM sessions WHERE deleted = 0 AND {condition}");
+            let n_all: i64 = conn.prepare_cached(&sql)?.query_row([value], |row| row.get(0))?;
+            more = usize::try_from(n_all).unwrap_or(0).saturating_sub(sessions.len());
+        }
+        return Ok(Some(Fitting { fit, sessions, more }));
     }
     Ok(None)
 }

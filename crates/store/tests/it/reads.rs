@@ -157,7 +157,20 @@ async fn short_forms_resolve_or_name_the_candidates() {
     let several = store.resolve(&shared.unwrap().to_string()).await.unwrap();
     assert!(matches!(several, Resolved::Many(_)), "{several:?}");
     assert_eq!(one(store.resolve("PARSER 17").await.unwrap()), Some(ids[17].clone()));
-    for form in ["ses_", "fix the"] {
+    // A part of a title is as good as one of an id, and the whole title better than either.
+    let named = session(&store, &format!("like {}", &full[20..])).await;
+    match store.resolve(&full[20..]).await.unwrap() {
+        Resolved::Many(found) => {
+            let found: Vec<_> = found.into_iter().map(|session| session.id).collect();
+            assert_eq!(found, [named, ids[3].clone()]);
+        }
+        other @ (Resolved::One(_) | Resolved::None) => panic!("{other:?}"),
+    }
+    let whole = session(&store, &full[20..]).await;
+    assert_eq!(one(store.resolve(&full[20..]).await.unwrap()), Some(whole));
+    let fitting = store.fitting("the parser").await.unwrap().unwrap();
+    assert_eq!((fitting.sessions.len(), fitting.more), (STORE_CANDIDATES_MAX, 5));
+    for form in ["s", "fix the"] {
         match store.resolve(form).await.unwrap() {
             Resolved::Many(found) => {
                 let newest = ids.last().unwrap();
@@ -166,7 +179,8 @@ async fn short_forms_resolve_or_name_the_candidates() {
             other @ (Resolved::One(_) | Resolved::None) => panic!("{form}: {other:?}"),
         }
     }
-    for form in ["", "%", "zzz"] {
+    // What all ids begin with names none of them.
+    for form in ["", "%", "zzz", "ses", "ses_", "SES_"] {
         assert_eq!(store.resolve(form).await.unwrap(), Resolved::None, "{form}");
     }
 }

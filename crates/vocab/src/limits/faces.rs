@@ -130,8 +130,11 @@ limits! { FACES:
         "an event of the daemon's stream; a picture in base64 and a full text fit",
         "api::an_event_without_end_is_refused";
     CLIENT_RECONNECTS_MAX: u32 = 5, "attempts",
-        "in a row to come back to a stream that broke; some 6 s in all, a restart of the daemon",
+        "in a row to come back to a stream that broke; some 3 s of waits in all, a restart of the daemon",
         "cli::a_reader_gives_up_after_so_many_attempts";
+    CLIENT_RECONNECT_MS: u64 = 200, "milliseconds",
+        "before the second attempt to come back; it doubles, and a daemon starts in less",
+        "cli::attempts_to_come_back_wait_longer_each_time_and_end";
     CLIENT_SILENCE_MS_MAX: u64 = 60_000, "milliseconds",
         "without a byte of a stream before it counts as broken; four heartbeats",
         "cli::a_silent_stream_counts_as_broken";

@@ -52,6 +52,10 @@ pub(super) async fn send(client: &Client, id: &str, text: &str) -> anyhow::Resul
             };
             let open: Vec<Block> =
                 blocks.into_iter().filter(|block| block.answer.is_none()).collect();
+            // One word for several questions would answer some that nobody has read.
+            if 1 < open.len() {
+                return Err(several(short, &open).into());
+            }
             for block in &open {
                 let request = AnswerRequest {
                     session_id: id.to_owned(),
@@ -87,6 +91,19 @@ pub(super) async fn send(client: &Client, id: &str, text: &str) -> anyhow::Resul
             Ok(say(&format!("sent · {short} · {}", clean::clean_line(&detail.row.title))))
         }
     }
+}
+
+/// Says what a session waits for that has several questions, and how each of them is answered.
+fn several(short: &str, open: &[Block]) -> Failure {
+    let of = |block: &Block| {
+        let subject = tui::call::subject(&block.tool, &block.input);
+        clean::clean_line(&format!("{}: {subject}", block.tool))
+    };
+    let mut lines: Vec<String> = open.iter().map(of).collect();
+    lines.push(format!("stead run -s {short} asks each of them"));
+    lines.push(format!("stead run -s {short} --answer yes|no gives one answer to all"));
+    let why = format!("{short} waits for {} answers, and one word answers one", open.len());
+    Failure::not_started("usage", why).with_hint(lines.join("\n"))
 }
 
 /// Prints a session's transcript, and with `-f` goes on with what its run says until that is over or waits.

@@ -1,5 +1,6 @@
 //! `stead wait`: until a job is done or waits for somebody. It listens first and looks then, so that no
-//! change is missed, and asks nobody twice. It outlives the daemon, as jobs do.
+//! change is missed. What could not be stored is told by nobody, so it looks again at each heartbeat as well.
+//! It outlives the daemon, as jobs do, and does not wait for one that stays silent.
 
 use std::{process::ExitCode, time::Duration};
 
@@ -7,16 +8,19 @@ use api::{
     client::{Client, Target},
     job::JobRow,
     routes::Endpoint,
-    sse,
+    sse::Decoder,
 };
-use http_body_util::BodyExt as _;
-use vocab::{job::JobState, limits::CLIENT_RECONNECTS_MAX, outcome::Failure};
+use vocab::{job::JobState, limits::CLIENT_SILENCE_MS_MAX, outcome::Failure};
 
 use crate::{
     args::{Until, Wait},
-    client, env, exit,
+    client::{self, Retry},
+    env, exit,
     print::{self, clean},
-    role::jobs::{list, show},
+    role::{
+        jobs::{list, show},
+        run::follow::Body,
+    },
 };
 
 /// The code when time is over first.
@@ -47,7 +51,8 @@ pub(super) async fn run(client: &Client, args: &Wait) -> anyhow::Result<ExitCode
 /// Waits until the job is as wanted, or has ended otherwise. A daemon that dies or is replaced meanwhile is
 /// started as by any other command: jobs outlive it, and so does the wait.
 async fn wait(client: &Client, args: &Wait) -> Result<JobRow, Failure> {
-    let mut watch = Watch { client: client.clone(), text: args.job.clone(), failures: 0 };
+    let mut watch =
+        Watch { client: client.clone(), text: args.job.clone(), retry: Retry::default() };
     loop {
         let failure = match watch.until(args.until).await {
             Ok(Some(row)) => return Ok(row),
@@ -65,39 +70,32 @@ struct Watch {
     /// What is waited for: as it was typed, and by its id once that is known, since names may change.
     text: String,
     /// Attempts in a row that told nothing.
-    failures: u32,
+    retry: Retry,
 }
 
 impl Watch {
     /// Listens until it is so; none when the stream ended before.
     async fn until(&mut self, until: Until) -> Result<Option<JobRow>, Failure> {
-        let told = self.client.events::<()>(Endpoint::Events, Target::default(), None, None).await;
+        let asked = self.client.events::<()>(Endpoint::Events, Target::default(), None, None);
+        let Some(told) = patient(asked).await else { return Ok(None) };
         let mut body = told.map_err(Failure::from)?.into_body();
-        let mut row = show(&self.client, &self.text).await?;
-        self.text.clone_from(&row.id);
-        let mut decoder = sse::Decoder::default();
-        while !is_over(&row, until) {
-            let Some(Ok(frame)) = body.frame().await else { return Ok(None) };
-            self.failures = 0;
-            let Ok(data) = frame.into_data() else { continue };
-            let mut events = Vec::new();
-            if decoder.feed(&data, &mut events).is_err() {
+        let mut decoder = Decoder::default();
+        loop {
+            let Some(row) = patient(show(&self.client, &self.text)).await else { return Ok(None) };
+            let row = row?;
+            if is_over(&row, until) {
+                return Ok(Some(row));
+            }
+            self.text = row.id;
+            if !news(&mut body, &mut decoder, &self.text, &mut self.retry).await {
                 return Ok(None);
             }
-            if events.iter().any(|event| event.data.contains(&row.id)) {
-                row = show(&self.client, &row.id).await?;
-            }
         }
-        Ok(Some(row))
     }
 
     /// Finds the daemon again, or starts one, with a wait that doubles.
     async fn reconnect(&mut self, mut why: Failure) -> Result<(), Failure> {
-        while self.failures < CLIENT_RECONNECTS_MAX {
-            if 0 < self.failures {
-                tokio::time::sleep(Duration::from_millis(200 << (self.failures - 1))).await;
-            }
-            self.failures += 1;
+        while self.retry.next().await {
             match client::connect(&env::paths()?).await {
                 Ok(client) => {
                     self.client = client;
@@ -108,6 +106,32 @@ impl Watch {
         }
         Err(why)
     }
+}
+
+/// Waits until the stream tells a reason to look at a row: a fact that names it, or a heartbeat. False when
+/// it broke or fell silent. Its first frame comes from every stream, and shows nothing of its worth.
+async fn news(body: &mut dyn Body, decoder: &mut Decoder, id: &str, retry: &mut Retry) -> bool {
+    loop {
+        let Some(Some(bytes)) = patient(body.next()).await else { return false };
+        let mut events = Vec::new();
+        if decoder.feed(&bytes, &mut events).is_err() {
+            return false;
+        }
+        // A comment of the stream; what is told has no line that begins so.
+        let is_heartbeat = bytes.starts_with(b":") || bytes.windows(2).any(|pair| pair == b"\n:");
+        let mut facts = events.iter().filter(|event| event.name == "stead-fact").peekable();
+        if is_heartbeat || facts.peek().is_some() {
+            retry.succeeded();
+        }
+        if is_heartbeat || facts.any(|fact| fact.data.contains(id)) {
+            return true;
+        }
+    }
+}
+
+/// Waits for a daemon as long as one that lives can be silent.
+async fn patient<T>(asked: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(Duration::from_millis(CLIENT_SILENCE_MS_MAX), asked).await.ok()
 }
 
 fn broken() -> Failure {
@@ -130,3 +154,6 @@ fn is_wanted(row: &JobRow, until: Until) -> bool {
 fn is_over(row: &JobRow, until: Until) -> bool {
     is_wanted(row, until) || row.ended_at.is_some() && row.state != JobState::Working
 }
+
+#[cfg(test)]
+mod tests;

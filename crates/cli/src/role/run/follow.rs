@@ -14,11 +14,11 @@ use api::{
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use vocab::{
-    limits::{CLIENT_RECONNECTS_MAX, CLIENT_SILENCE_MS_MAX},
+    limits::CLIENT_SILENCE_MS_MAX,
     outcome::{Effect, Failure},
 };
 
-use crate::print::words;
+use crate::{client::Retry, print::words};
 
 /// What the stream told.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +58,7 @@ pub(crate) struct Follower<'a> {
     body: Option<Box<dyn Body>>,
     decoder: Decoder,
     events: VecDeque<Event>,
-    failures: u32,
+    retry: Retry,
     /// Why the last attempt failed.
     why: Failure,
     finished: bool,
@@ -80,7 +80,7 @@ impl<'a> Follower<'a> {
             body: None,
             decoder: Decoder::default(),
             events: VecDeque::new(),
-            failures: 0,
+            retry: Retry::default(),
             why: broken("nothing was asked yet"),
             finished: false,
         }
@@ -94,7 +94,8 @@ impl<'a> Follower<'a> {
     /// Goes on after a parked run was answered.
     pub(crate) fn go_on(&mut self) {
         self.lose("the run was parked");
-        (self.finished, self.failures) = (false, 0);
+        self.finished = false;
+        self.retry.succeeded();
     }
 
     /// Waits for what is told next. Giving up the wait loses nothing.
@@ -143,13 +144,9 @@ impl<'a> Follower<'a> {
 
     /// Opens the stream again, with a wait that doubles; false when nothing is live.
     async fn reopen(&mut self) -> Result<bool, Failure> {
-        if self.failures >= CLIENT_RECONNECTS_MAX {
+        if !self.retry.next().await {
             return Err(self.given_up());
         }
-        if self.failures > 0 {
-            tokio::time::sleep(Duration::from_millis(200 << (self.failures - 1))).await;
-        }
-        self.failures += 1;
         match self.opener.open(&self.session, self.position.as_deref()).await {
             Ok(Some(body)) => {
                 self.body = Some(body);
@@ -170,7 +167,7 @@ impl<'a> Follower<'a> {
     /// Tells whether a refusal is over in a moment: a daemon that stops, and an earlier attempt to begin
     /// the same run that is still being stored.
     fn passes(&self, code: &str) -> bool {
-        let again = self.session.is_empty() && self.failures > 1;
+        let again = self.session.is_empty() && 1 < self.retry.attempts();
         code == "draining" || again && matches!(code, "run_in_flight" | "conflict")
     }
 
@@ -190,7 +187,7 @@ impl<'a> Follower<'a> {
     }
 
     fn understand(&mut self, event: Event) -> Option<Told> {
-        self.failures = 0;
+        self.retry.succeeded();
         if event.data == "[DONE]" {
             self.lose("it ended");
             self.finished = true;

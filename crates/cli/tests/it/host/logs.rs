@@ -136,8 +136,11 @@ fn a_terminal_is_given_back_as_it_was() {
 fn what_shows_a_job_is_killed_and_the_terminal_given_back() {
     let home = Home::new();
     let script =
-        "printf '\\033[?2004h\\033[?1000h\\033[?1049hstarted\\r\\n'; sleep 1; echo later; read x";
-    let host = showing(&home, script, "later");
+        "printf '\\033[?2004h\\033[?1000h\\033[?1049hstarted\\r\\n'; read x; echo later; read x";
+    let host = showing(&home, script, "started");
+    let mut control = Client::of(&host, "control");
+    control.send(Kind::Control, &json!({"op": "send", "text": "\n"}));
+    Client::of(&host, "view").wait(Kind::Data, "later");
     for flags in [&["-f"][..], &["--replay", "--speed", "0.00001"]] {
         let mut terminal = host.logs_on_terminal(&home, flags);
         let before = terminal.found.clone();
@@ -163,7 +166,10 @@ fn what_shows_a_job_is_killed_and_the_terminal_given_back() {
 #[test]
 fn a_replay_waits_and_ends_as_it_is_told() {
     let home = Home::new();
-    let mut host = showing(&home, "echo one; sleep 1; echo two; read x", "two");
+    let mut host = showing(&home, "echo one; read x; echo two; read x", "one");
+    let mut control = Client::of(&host, "control");
+    control.send(Kind::Control, &json!({"op": "send", "text": "\n"}));
+    Client::of(&host, "view").wait(Kind::Data, "two");
     host.finish();
     // So slow that the second word never comes by itself.
     let slow = ["--replay", "--speed", "0.00001"];
@@ -178,7 +184,7 @@ fn a_replay_waits_and_ends_as_it_is_told() {
     terminal.wait_for("two");
     assert_eq!(terminal.end(), 0);
     let piped = host.logs(&home, &["--replay", "--speed", "1000"]).with(0);
-    assert!(piped.out.starts_with("one\r\ntwo\r\n"), "{:?}", piped.out);
+    assert!(piped.out.starts_with("one\r\n\r\ntwo\r\n"), "{:?}", piped.out);
 }
 
 #[test]
@@ -294,4 +300,29 @@ fn who_reads_a_followed_pipe_too_slowly_is_told_that_something_is_missing() {
     assert_eq!(following.wait().unwrap().code(), Some(0));
     errors.read_to_string(&mut said).unwrap();
     assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+/// The daemon may be asked with its credential, of which no other process shall hold a copy.
+#[test]
+fn a_guard_of_what_is_shown_is_there_before_the_daemon_is_asked() {
+    let home = Home::new();
+    home.stead(&["daemon", "start"]).with(0);
+    let told: Value = serde_json::from_str(&read(&home.path("state/daemon.json"))).unwrap();
+    let daemon = ProcId::of(u32::try_from(told["pid"].as_u64().unwrap()).unwrap()).unwrap();
+    let signal = |signal| {
+        let pid = rustix::process::Pid::from_raw(i32::try_from(daemon.pid).unwrap()).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    };
+    for flags in [&["-f"][..], &["--replay"]] {
+        // It answers nobody, so that whoever asks it by a name waits.
+        signal(Signal::STOP);
+        let mut terminal = Terminal::run(home.command(&[&["logs", "a name"], flags].concat()));
+        let asks = ProcId::of(terminal.pid()).unwrap();
+        while children(asks.pid).is_empty() {
+            assert!(asks.is_alive(), "it asked without a guard: {}", terminal.seen);
+            std::thread::yield_now();
+        }
+        signal(Signal::CONT);
+        assert_eq!(terminal.end(), 3, "{}", terminal.seen);
+    }
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use vocab::limits::{RECORD_BYTES_MAX, RECORD_FILE_BYTES_MAX};
 
-use super::{Home, bg, note, process, row};
+use super::{Home, bg, note, process, row, until};
 
 /// What is printed where nobody says how much: more than the screen, its scrollback and every queue hold.
 const MIB: u64 = 8;
@@ -32,7 +32,7 @@ fn a_program_that_prints_for_ever_fills_neither_memory_nor_disk_and_its_last_wor
     let script =
         format!("yes \"$(printf '{words}')\" | head -c {bytes}; echo; echo last words; read x");
     let id = bg(&home, &script);
-    while !home.stead(&["logs", &id]).out.contains("last words") {}
+    until("last words", || home.stead(&["logs", &id]).out.contains("last words"));
     let host = process(&note(&home, &id)["hostPid"]);
     let resident = resident_kib_max(host.pid);
     assert!(resident < RESIDENT_KIB_MAX, "{resident} KiB");

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use stdx::proc_id::Stat;
 
-use super::{Home, bg, daemon, gone, kill, note, process, row};
+use super::{Home, bg, daemon, gone, kill, note, process, row, until};
 
 /// Returns the children of a process that are dead and that nobody has waited for.
 fn zombies_of(parent: u32) -> Vec<u32> {
@@ -78,7 +78,7 @@ fn a_job_that_cannot_be_read_is_attached_to_stopped_and_removed_by_a_person() {
         (&json!("working"), &json!("job_malformed"))
     );
     home.stead(&["send", &id, "abc"]).with(0);
-    while !home.stead(&["logs", &id]).out.contains("got:abc") {}
+    until("got:abc", || home.stead(&["logs", &id]).out.contains("got:abc"));
     home.stead(&["stop", &id]).with(0);
     assert_eq!(fs::read(dir.join("job.json")).unwrap(), b"{\"id\"");
     assert!(home.stead(&["respawn", &id]).err.contains("cannot be read"));
@@ -154,7 +154,7 @@ fn nothing_depends_on_whose_child_a_host_is() {
     assert!(parent != first.pid && parent != second.pid, "it is a child of neither");
     // The end of a host that is no child is seen all the same, also when it is sudden.
     kill(&host);
-    while row(&home, &stays)["ended_at"].is_null() {}
+    until("its end", || !row(&home, &stays)["ended_at"].is_null());
     gone(&program);
     assert_eq!(row(&home, &stays)["status"], "its host died, and the program with it");
     assert!(zombies_of(second.pid).is_empty());

@@ -152,6 +152,39 @@ fn a_command_inside_a_job_finds_the_jobs_own_daemon() {
     }
 }
 
+/// Whoever names another state root inside a job means it, and not the daemon of the job.
+#[test]
+fn another_state_root_that_is_named_inside_a_job_is_used() {
+    let home = Home::new();
+    let program = home.command(&[]).get_program().to_str().unwrap().to_owned();
+    let told = home.path("told").display().to_string();
+    let [other, run] = ["other", "other-run"].map(|name| home.path(name).display().to_string());
+    let check = |way: &str, given: &[&str], sees_itself: bool| {
+        let ends = if sees_itself { "true" } else { "daemon stop" };
+        let stead = format!("env {way} '{program}'");
+        let script = format!(
+            "{stead} ls --json >{told}.new; test '{ends}' = true || {stead} {ends}; \
+             mv {told}.new {told}; read x"
+        );
+        let args = [&["bg", "--json"], given, &["--", "sh", "-c", &script]].concat();
+        let job: Value = serde_json::from_str(&home.stead(&args).with(0).out).unwrap();
+        until("what it saw", || fs::exists(&told).unwrap());
+        let rows = fs::read_to_string(&told).unwrap();
+        let id = job["id"].as_str().unwrap();
+        assert_eq!(rows.contains(id), sees_itself, "{way} {given:?}: {rows}");
+        fs::remove_file(&told).unwrap();
+        home.stead(&["stop", id]).with(0);
+    };
+    let (xdg, of_user) = (format!("XDG_STATE_HOME={other}"), format!("HOME={other}"));
+    let elsewhere = format!("STEAD_RUNTIME_DIR={run}");
+    check(&format!("{elsewhere} {xdg}"), &[], false);
+    check(&format!("{elsewhere} {of_user}"), &[], false);
+    check(&format!("{elsewhere} STEAD_HOME={other}/state"), &[], false);
+    check("", &["--env", &xdg], true);
+    check("", &["--env", &of_user], true);
+    check("XDG_STATE_HOME=relative", &[], true);
+}
+
 /// A control group of the second version that a test has made, with what is below it.
 struct Group(std::path::PathBuf);
 

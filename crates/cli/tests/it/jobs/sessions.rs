@@ -7,11 +7,17 @@ use super::*;
 /// Answers with what was said; two words lead to a command, which asks first.
 fn script() -> Value {
     let text = |text: &str| json!({"blocks": [{"type": "text", "text": text}]});
-    let bash = |command: &str| json!({"blocks": [{"type": "call", "tool": "bash", "input": {"command": command}}]});
+    let call =
+        |command: &str| json!({"type": "call", "tool": "bash", "input": {"command": command}});
+    let bash = |command: &str| json!({"blocks": [call(command)]});
     json!({
         "turns": [text("You said: {{user}}")],
         "stories": [
             {"when": "^ask$", "turns": [bash("echo asked"), text("It ran.")]},
+            {"when": "^twice$", "turns": [
+                {"blocks": [call("echo one"), call("echo two")]},
+                text("Both ran."),
+            ]},
             {"when": "^hold$", "turns": [bash("exec tail -f /dev/null"), text("It ended.")]},
         ],
     })
@@ -111,6 +117,24 @@ fn a_session_is_told_what_a_job_is_told() {
     check(&["rm", "sums"], 2, "there is no terminal to ask at");
     check(&["rm", short], 0, "deleted ");
     check(&["explain", &id], 3, "there is no job and no session");
+}
+
+#[test]
+fn one_word_answers_one_question() {
+    let home = Home::scripted(&script());
+    let id = session(&home, "pair", "hello");
+    let short = &id[id.len() - 8..];
+    let check = |args: &[&str], code: i32, words: &str| check(&home, args, code, words);
+    check(&["send", "pair", "twice"], 0, "sent");
+    check(&["wait", "pair", "--until", "blocked", "--timeout", "60"], 0, "blocked · ");
+    check(&["explain", "pair"], 0, "its run has 2 questions");
+    for word in ["yes", "no"] {
+        check(&["send", "pair", word], 2, "waits for 2 answers");
+        check(&["send", "pair", word], 2, "bash: echo one\n");
+        check(&["send", "pair", word], 2, &format!("stead run -s {short} asks each of them\n"));
+    }
+    check(&["explain", "pair"], 0, "its run has 2 questions");
+    check(&["run", "-s", short, "--answer", "yes"], 0, "Both ran.");
 }
 
 #[test]

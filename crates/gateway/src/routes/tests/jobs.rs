@@ -5,7 +5,7 @@ use api::job::{
 };
 use vocab::{
     job::JobState,
-    limits::{REQUEST_TITLE_BYTES_MAX, ROSTER_AGE_MS, SEND_TEXT_BYTES_MAX},
+    limits::{REQUEST_TITLE_BYTES_MAX, ROSTER_AGE_MS, SEND_TEXT_BYTES_MAX, STORE_CANDIDATES_MAX},
 };
 
 use super::*;
@@ -233,6 +233,35 @@ async fn what_is_wrong_with_a_wish_is_said() {
         .await
         .unwrap();
     assert_eq!(stage.services.daemon.jobs.counts().await, (2, 0));
+}
+
+#[tokio::test]
+async fn a_part_of_an_id_is_no_better_than_one_of_a_name() {
+    let stage = Stage::new().await;
+    let one = stage.start("sleep 1000").await;
+    let end = &one.id[4..];
+    let named = DispatchJob { name: Some(format!("add {end}")), ..wish("sleep 1000") };
+    let two: JobRow = stage.ask(Endpoint::JobDispatch, "", &named).await.unwrap();
+    let stop = async |text: &str| stage.ask::<_, JobRow>(Endpoint::JobStop, text, &json!({})).await;
+    let problem = stop(end).await.unwrap_err();
+    assert_eq!(
+        (problem.code.as_str(), problem.message.as_str(), problem.candidates.len()),
+        ("ambiguous", "several jobs match", 2)
+    );
+    // However many there are, so many are named.
+    for _ in 0..STORE_CANDIDATES_MAX + 3 {
+        let body = CreateSession { title: Some(format!("to {end}")), ..CreateSession::default() };
+        let _made: Value = stage.ask(Endpoint::SessionCreate, "", &body).await.unwrap();
+    }
+    let problem = stop(end).await.unwrap_err();
+    assert_eq!(
+        (problem.message.as_str(), problem.candidates.len()),
+        ("several jobs and sessions match, 5 more than are listed", STORE_CANDIDATES_MAX)
+    );
+    assert_eq!(problem.candidates[0], format!("{} job {}", one.id, one.name));
+    for job in [&one, &two] {
+        assert_eq!(stop(&job.id).await.unwrap().state, JobState::Stopped);
+    }
 }
 
 #[tokio::test]

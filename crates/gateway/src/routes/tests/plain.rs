@@ -120,7 +120,7 @@ async fn an_ambiguous_session_lists_what_it_could_be() {
             .await
             .unwrap();
     }
-    let shown = stage.client().json::<(), Value>(Endpoint::SessionShow, Target::of("ses_"), None);
+    let shown = stage.client().json::<(), Value>(Endpoint::SessionShow, Target::of("win"), None);
     let told = problem(shown.await);
     assert_eq!((told.code.as_str(), told.candidates.len()), ("ambiguous", 2));
 }

@@ -1,7 +1,10 @@
 //! Streams that break, fall silent and come back.
 
-use super::*;
 use std::sync::Mutex;
+
+use vocab::limits::CLIENT_RECONNECTS_MAX;
+
+use super::*;
 
 /// A body that gives one piece after a while, and then no more.
 struct Late(Duration, Option<&'static str>);
