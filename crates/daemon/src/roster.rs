@@ -83,19 +83,26 @@ pub struct Row {
 }
 
 impl Row {
-    /// Explains the state of a row that its tenant knows exactly, as JSON of the shape that jobs have:
-    /// what decided, and since when it is so.
+    /// Explains the state of a row that its tenant knows exactly, as JSON of the shape that running jobs have:
+    /// what decided, and since when it is so. A session says itself how it is; a job tells by its end.
     #[must_use]
     pub fn explained(&self, detail: String, for_ms: u64) -> Vec<u8> {
+        let (source, agent) = match self.kind {
+            Kind::Session => (Source::Session, Some("stead")),
+            Kind::Job => {
+                let agent = arbiter::agent::of(&self.program.command);
+                (Source::Process, agent.map(|agent| agent.name))
+            }
+        };
         pty::hello::to_json(&Explanation {
             state: self.condition.state,
             status: self.condition.status.clone(),
             waiting_for: self.condition.waiting_for.clone(),
-            source: Source::Session,
+            source,
             confidence: Confidence::Certain,
             detail,
             for_ms,
-            agent: Some("stead".to_owned()),
+            agent: agent.map(str::to_owned),
             version: None,
             rules_fault: None,
             heard: Vec::new(),

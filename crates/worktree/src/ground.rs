@@ -214,6 +214,11 @@ pub(crate) fn kind(path: &Path) -> Option<FileType> {
     Some(FileType::from_raw_mode(meta.st_mode))
 }
 
+/// Returns where something else is mounted below a directory; none if nothing is, or there is no directory.
+pub(crate) fn mounted_below(path: &Path) -> io::Result<Option<PathBuf>> {
+    real(path).map_or(Ok(None), |real| stdx::mounts::below(&real))
+}
+
 /// Returns how long a plain file is; none if there is none.
 pub(crate) fn length(path: &Path) -> Option<u64> {
     let meta = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;

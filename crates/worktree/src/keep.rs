@@ -135,6 +135,7 @@ impl Room<'_> {
         // One that was put aside was saved whole before that.
         if !is_gone || ground::kind(&self.aside()).is_none() {
             self.check_ground()?;
+            nested::check_kept(&self.work, &self.admin().join("modules"))?;
             nested::check_worktrees(&self.work, &self.tree.path, &seen.listed)?;
             commits.extend(self.snapshot(job, &seen)?);
         }
@@ -160,9 +161,8 @@ impl Room<'_> {
 
     /// Refuses what a removal would reach that is none of the worktree's, and what no commit can hold.
     fn check_ground(&self) -> Result<(), Kept> {
-        let at = self.files_at();
-        let real = ground::real(&at).unwrap_or_else(|_| at.clone());
-        let mounted = stdx::mounts::below(&real).map_err(|error| Kept::other(error.to_string()))?;
+        let mounted = ground::mounted_below(&self.files_at());
+        let mounted = mounted.map_err(|error| Kept::other(error.to_string()))?;
         if let Some(point) = mounted {
             let point = point.display();
             return Err(Kept::Other {

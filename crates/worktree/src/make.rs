@@ -68,7 +68,12 @@ impl Trees {
     /// When something of it cannot be removed.
     pub fn discard(&self, tree: &Worktree) -> Result<(), TreeError> {
         let room = self.room(tree)?;
-        let tip = if room.has_repository() { room.tip()? } else { None };
+        if !room.has_repository() {
+            return room.remove(None);
+        }
+        // Another one that is saved meanwhile may rely on this one's branch.
+        let _turn = room.turn()?;
+        let tip = room.tip()?;
         room.remove(tip.as_deref())
     }
 }
@@ -97,6 +102,13 @@ impl Room<'_> {
     pub(crate) fn remove(&self, tip: Option<&str>) -> Result<(), TreeError> {
         let not = |why: String| TreeError::NotRemoved { path: self.tree.path.clone(), why };
         let aside = self.aside();
+        for path in [&self.tree.path, &self.closed(), &aside] {
+            if let Some(point) =
+                ground::mounted_below(path).map_err(|error| not(error.to_string()))?
+            {
+                return Err(not(format!("something else is mounted at {}", point.display())));
+            }
+        }
         let clear = || state_file::remove_tree(&aside).map_err(|error| not(error.to_string()));
         for path in [&self.closed(), &self.tree.path] {
             if ground::kind(path).is_none() {

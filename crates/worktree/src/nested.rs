@@ -6,7 +6,7 @@
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
 
 use rustix::fs::FileType;
-use vocab::limits::WORKTREE_NESTED_MAX;
+use vocab::limits::{WORKTREE_LEFT_MAX, WORKTREE_NESTED_MAX};
 
 use crate::{
     git::{GitError, Place, Work},
@@ -60,6 +60,29 @@ fn deep(work: &Work<'_>, root: &Path, path: &Path, depth: usize) -> Result<(), T
         let tab = field.iter().position(|byte| *byte == b'\t').unwrap_or(field.len());
         let name = field.get(tab + 1..).unwrap_or_default();
         deep(work, root, &path.join(OsStr::from_bytes(name)), depth + 1)?;
+    }
+    Ok(())
+}
+
+/// Checks repositories that git keeps for a worktree, whose files may have gone from it: submodules that
+/// were removed or turned off.
+pub(crate) fn check_kept(work: &Work<'_>, modules: &Path) -> Result<(), Trouble> {
+    let mut open = vec![modules.to_owned()];
+    while let Some(dir) = open.pop() {
+        if ground::kind(&dir.join("HEAD")).is_none() {
+            // A submodule's name may have slashes in it.
+            let names = stdx::state_file::names(&dir, None, WORKTREE_LEFT_MAX);
+            let names = names.unwrap_or_default().into_iter().map(|name| dir.join(name));
+            open.extend(names.filter(|path| ground::kind(path) == Some(FileType::Directory)));
+            continue;
+        }
+        // It says where its files were, and need not have any.
+        let there = work.at(&dir).of(&dir).with("GIT_WORK_TREE", &dir);
+        if has_own_commits(&there)? {
+            let path = dir.strip_prefix(modules).unwrap_or(&dir).to_string_lossy().into_owned();
+            return Err(Trouble::Unsaved { path, what: "has commits that no remote has" });
+        }
+        open.push(dir.join("modules"));
     }
     Ok(())
 }

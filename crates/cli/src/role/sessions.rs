@@ -145,10 +145,12 @@ pub(crate) async fn delete(
     Ok(ExitCode::from(exit::OK))
 }
 
-/// Tells whether a text is an id, or its beginning or end: a title is too easily another one's.
+/// Tells whether a text is an id, or its beginning or end, as it is or as lists show it: a title is too easily
+/// another one's.
 fn names_id(text: &str, id: &str) -> bool {
     let bare = id.split_once('_').map_or(id, |(_, bare)| bare);
-    !text.is_empty() && (id.starts_with(text) || bare.starts_with(text) || bare.ends_with(text))
+    let begins = [id, bare, words::short_id(id)].iter().any(|id| id.starts_with(text));
+    !text.is_empty() && (begins || bare.ends_with(text))
 }
 
 fn by_title(text: &str, row: &SessionRow) -> Failure {
@@ -200,6 +202,7 @@ mod tests {
             ("ses_0190aa", true),
             ("0190aa11", true),
             ("ff667788", true),
+            ("ff66", true),
             ("22cc33", false),
             ("fix the totals", false),
             ("", false),

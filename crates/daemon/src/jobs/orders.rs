@@ -3,7 +3,6 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 pub use arbiter::fact::Claim;
-use arbiter::{Confidence, Explanation, Source};
 use pty::hello::{self, Control, Reply, Said, Token};
 use vocab::{
     fact::JobFact,
@@ -99,23 +98,8 @@ impl Jobs {
             None => "its program has ended".to_owned(),
         };
         let ended = row.ended_at.map_or(0, |at| at.as_millis());
-        let agent = arbiter::agent::of(&row.program.command).map(|agent| agent.name.to_owned());
-        Ok(hello::to_json(&Explanation {
-            state: row.condition.state,
-            status: row.condition.status,
-            waiting_for: None,
-            source: Source::Process,
-            confidence: Confidence::Certain,
-            detail,
-            for_ms: u64::try_from(self.now() - ended).unwrap_or(0),
-            agent,
-            version: None,
-            rules_fault: None,
-            heard: Vec::new(),
-            weighed: Vec::new(),
-            late_reports: 0,
-            due_ms: None,
-        }))
+        let for_ms = u64::try_from(self.now() - ended).unwrap_or(0);
+        Ok(row.explained(detail, for_ms))
     }
 
     /// Lets a job's host go on as another build.

@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use super::*;
 
-struct Place {
-    dir: tempfile::TempDir,
-    files: JobFiles,
+/// Job files in a directory of their own.
+pub(super) struct Place {
+    pub(super) dir: tempfile::TempDir,
+    pub(super) files: JobFiles,
 }
 
-fn place() -> Place {
+pub(super) fn place() -> Place {
     let dir = tempfile::tempdir().unwrap();
     let files = JobFiles::new(dir.path(), dir.path(), &"0a1b2c3d".parse().unwrap());
     Place { dir, files }

@@ -9,19 +9,17 @@ use std::{
 };
 
 use super::*;
-use crate::job::ExitRecord;
+use crate::job::{
+    ExitRecord,
+    tests::{self as job_tests, Place},
+};
 
-struct Place {
-    dir: tempfile::TempDir,
-    files: JobFiles,
-}
-
+/// A place whose directory is there.
 fn place() -> Place {
-    let dir = tempfile::tempdir().unwrap();
-    let files = JobFiles::new(dir.path(), dir.path(), &"0a1b2c3d".parse().unwrap());
-    state_file::ensure_dir(files.dir().parent().unwrap()).unwrap();
-    state_file::ensure_dir(files.dir()).unwrap();
-    Place { dir, files }
+    let place = job_tests::place();
+    state_file::ensure_dir(place.files.dir().parent().unwrap()).unwrap();
+    state_file::ensure_dir(place.files.dir()).unwrap();
+    place
 }
 
 fn exit(code: i32) -> ExitRecord {
