@@ -27,7 +27,7 @@ mod error;
 mod keep;
 mod note;
 
-pub use keep::{SCHEMA, Salvaged};
+pub use keep::{SCHEMA, Salvaged, sweep};
 pub use note::{HostNote, JobNote, Told};
 
 /// `job.json`: what was asked to be started. Written once, before anything is started.
@@ -373,16 +373,6 @@ impl JobFiles {
     pub fn forget_exit(&self) -> io::Result<()> {
         self.make_room_for_exit()?;
         state_file::remove(&self.exit()).map(drop)
-    }
-
-    /// Removes all of it. A job that runs is ended first, by whoever calls.
-    ///
-    /// # Errors
-    /// When something of it cannot be removed.
-    pub fn remove(&self) -> io::Result<()> {
-        state_file::remove(&self.socket)?;
-        state_file::remove_tree(&self.dir)?;
-        Ok(())
     }
 }
 

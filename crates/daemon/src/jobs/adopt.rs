@@ -155,6 +155,7 @@ impl Jobs {
             tracing::error!(%error, "the jobs cannot be read");
             Vec::new()
         });
+        pty::job::sweep(&dir, &names);
         let id = |name: OsString| name.to_str().and_then(|name| name.parse::<JobId>().ok());
         names.into_iter().filter_map(id).filter_map(|id| self.read_one(&id)).collect()
     }

@@ -71,6 +71,18 @@ pub struct Salvaged {
     pub worktree: Option<Worktree>,
 }
 
+/// What the name of a directory ends in that is being removed.
+const GONE: &str = "gone";
+
+/// Goes on with removals that were broken off, in the directory of all jobs.
+pub fn sweep(jobs: &Path, names: &[OsString]) {
+    let is_gone = |path: &PathBuf| path.extension().is_some_and(|end| end == GONE);
+    for path in names.iter().map(|name| jobs.join(name)).filter(is_gone) {
+        // The next start tries again.
+        state_file::remove_tree(&path).ok();
+    }
+}
+
 impl JobFiles {
     /// Takes the lock that a job's host holds for as long as it lives; none when another one has it.
     ///
@@ -103,6 +115,23 @@ impl JobFiles {
     #[must_use]
     pub fn host_lock(&self) -> PathBuf {
         self.dir.join("host.lock")
+    }
+
+    /// Removes all of it. A job that runs is ended first, by whoever calls; what its host or a daemon still has
+    /// to write finds no directory of that name any more.
+    ///
+    /// # Errors
+    /// When something of it cannot be removed.
+    pub fn remove(&self) -> io::Result<()> {
+        state_file::remove(self.socket())?;
+        let gone = self.dir.with_extension(GONE);
+        state_file::remove_tree(&gone)?;
+        match state_file::set_aside(&self.dir, &gone) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        state_file::remove_tree(&gone)?;
+        Ok(())
     }
 
     /// Takes away what others may do in the job's directory, and returns what there was to take from. A

@@ -135,6 +135,9 @@ limits! { FACES:
     CLIENT_RECONNECT_MS: u64 = 200, "milliseconds",
         "before the second attempt to come back; it doubles, and a daemon starts in less",
         "cli::attempts_to_come_back_wait_longer_each_time_and_end";
+    CLIENT_END_MS_MAX: u64 = 2_000, "milliseconds",
+        "for which `wait` holds back an end that is not written down yet; it takes some milliseconds, and for ever on a full disk",
+        "cli::an_end_is_held_back_until_it_is_written_down_or_that_takes_too_long";
     CLIENT_SILENCE_MS_MAX: u64 = 60_000, "milliseconds",
         "without a byte of a stream before it counts as broken; four heartbeats",
         "cli::a_silent_stream_counts_as_broken";

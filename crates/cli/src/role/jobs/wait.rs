@@ -10,7 +10,12 @@ use api::{
     routes::Endpoint,
     sse::Decoder,
 };
-use vocab::{job::JobState, limits::CLIENT_SILENCE_MS_MAX, outcome::Failure};
+use tokio::time::Instant;
+use vocab::{
+    job::JobState,
+    limits::{CLIENT_END_MS_MAX, CLIENT_SILENCE_MS_MAX},
+    outcome::Failure,
+};
 
 use crate::{
     args::{Until, Wait},
@@ -80,14 +85,21 @@ impl Watch {
         let Some(told) = patient(asked).await else { return Ok(None) };
         let mut body = told.map_err(Failure::from)?.into_body();
         let mut decoder = Decoder::default();
+        let mut ending = Ending::default();
         loop {
             let Some(row) = patient(show(&self.client, &self.text)).await else { return Ok(None) };
             let row = row?;
-            if is_over(&row, until) {
+            let left = ending.left(&row);
+            if is_over(&row, until) && left.is_none() {
                 return Ok(Some(row));
             }
             self.text = row.id;
-            if !news(&mut body, &mut decoder, &self.text, &mut self.retry).await {
+            let news = news(&mut body, &mut decoder, &self.text, &mut self.retry);
+            let is_heard = match left {
+                Some(left) => tokio::time::timeout(left, news).await.unwrap_or(true),
+                None => news.await,
+            };
+            if !is_heard {
                 return Ok(None);
             }
         }
@@ -105,6 +117,25 @@ impl Watch {
             }
         }
         Err(why)
+    }
+}
+
+/// An end that a host has told, and that is not written down yet: whoever asks next should find how it ended.
+#[derive(Default)]
+struct Ending(Option<Instant>);
+
+impl Ending {
+    /// Returns how long it is still waited for; none when there is nothing to wait for. On a full disk it would be
+    /// for ever.
+    fn left(&mut self, row: &JobRow) -> Option<Duration> {
+        let is_told =
+            row.state != JobState::Working && row.state_source.as_deref() == Some("process");
+        if !is_told || row.ended_at.is_some() {
+            return None;
+        }
+        let since = *self.0.get_or_insert_with(Instant::now);
+        let left = Duration::from_millis(CLIENT_END_MS_MAX).saturating_sub(since.elapsed());
+        Some(left).filter(|left| !left.is_zero())
     }
 }
 

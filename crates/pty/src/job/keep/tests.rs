@@ -128,3 +128,27 @@ fn a_lock_that_is_looked_at_is_taken_all_the_same() {
     // One that is held is refused.
     assert!(files.lock().unwrap().is_none() && files.had_host());
 }
+
+#[test]
+fn whoever_still_writes_while_a_job_is_removed_does_not_hold_it_up() {
+    let Place { dir, files } = place();
+    let others = dir.path().join("jobs/ffffffff.gone/recording");
+    fs::create_dir_all(&others).unwrap();
+    let (begun, is_begun) = std::sync::mpsc::channel();
+    let to = files.dir().to_owned();
+    let writer = std::thread::spawn(move || {
+        let mut n_written = 0_u32;
+        while fs::write(to.join(n_written.to_string()), "late").is_ok() {
+            n_written += 1;
+            begun.send(()).ok();
+        }
+    });
+    is_begun.recv().unwrap();
+    files.remove().unwrap();
+    writer.join().unwrap();
+    assert!(!files.dir().exists());
+    // One that was broken off is gone on with.
+    let jobs = files.dir().parent().unwrap();
+    sweep(jobs, &state_file::names(jobs, None, 9).unwrap());
+    assert_eq!(state_file::names(jobs, None, 9).unwrap().len(), 0);
+}

@@ -53,3 +53,27 @@ async fn a_waiter_looks_again_at_each_heartbeat_and_gives_a_silent_stream_up() {
     check(&[FIRST, OTHER, HEARTBEAT], End::Silent, true, true).await;
     check(&["retry: 1000\nid: c.1\n\n:\n\n"], End::Silent, true, true).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_end_is_held_back_until_it_is_written_down_or_that_takes_too_long() {
+    let row = |state: &str, source: &str, ended_at: Option<&str>| -> JobRow {
+        let row = serde_json::json!({
+            "id": "01234567", "kind": "job", "name": "n", "cwd": "/w", "command": ["sh"],
+            "state": state, "status": null, "state_source": source, "waiting_for": null, "pid": null,
+            "pinned": false, "started_at": "2023-11-14T22:13:20.000Z", "ended_at": ended_at,
+            "session": null, "session_file": null, "env_names": [], "exit": null,
+        });
+        serde_json::from_value(row).unwrap()
+    };
+    let mut ending = Ending::default();
+    assert_eq!(ending.left(&row("working", "process", None)), None);
+    // What an agent says of itself is no end.
+    assert_eq!(ending.left(&row("done", "report", None)), None);
+    let told = row("done", "process", None);
+    assert_eq!(ending.left(&told), Some(Duration::from_millis(CLIENT_END_MS_MAX)));
+    assert_eq!(ending.left(&row("done", "process", Some("2026-01-01T00:00:00.000Z"))), None);
+    tokio::time::advance(Duration::from_millis(CLIENT_END_MS_MAX - 1)).await;
+    assert_eq!(ending.left(&told), Some(Duration::from_millis(1)));
+    tokio::time::advance(Duration::from_millis(1)).await;
+    assert_eq!(ending.left(&told), None);
+}
