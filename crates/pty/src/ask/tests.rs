@@ -24,6 +24,9 @@ fn a_host_that_does_not_answer_is_not_waited_for() {
             let mut stream = listener.accept().unwrap().0;
             assert_ne!(stream.read(&mut [0; 4096]).unwrap(), 0);
             stream.write_all(&bytes).ok();
+            // It listens on: who asks may not have said everything yet.
+            stream.shutdown(std::net::Shutdown::Write).unwrap();
+            std::io::copy(&mut stream, &mut std::io::sink()).ok();
         })
     };
     drop(listener.accept().unwrap());

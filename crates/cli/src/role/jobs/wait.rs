@@ -56,8 +56,12 @@ pub(super) async fn run(client: &Client, args: &Wait) -> anyhow::Result<ExitCode
 /// Waits until the job is as wanted, or has ended otherwise. A daemon that dies or is replaced meanwhile is
 /// started as by any other command: jobs outlive it, and so does the wait.
 async fn wait(client: &Client, args: &Wait) -> Result<JobRow, Failure> {
-    let mut watch =
-        Watch { client: client.clone(), text: args.job.clone(), retry: Retry::default() };
+    let mut watch = Watch {
+        client: client.clone(),
+        text: args.job.clone(),
+        retry: Retry::default(),
+        ending: Ending::default(),
+    };
     loop {
         let failure = match watch.until(args.until).await {
             Ok(Some(row)) => return Ok(row),
@@ -76,6 +80,7 @@ struct Watch {
     text: String,
     /// Attempts in a row that told nothing.
     retry: Retry,
+    ending: Ending,
 }
 
 impl Watch {
@@ -85,22 +90,23 @@ impl Watch {
         let Some(told) = patient(asked).await else { return Ok(None) };
         let mut body = told.map_err(Failure::from)?.into_body();
         let mut decoder = Decoder::default();
-        let mut ending = Ending::default();
         loop {
             let Some(row) = patient(show(&self.client, &self.text)).await else { return Ok(None) };
             let row = row?;
-            let left = ending.left(&row);
-            if is_over(&row, until) && left.is_none() {
+            let left = self.ending.left(&row);
+            let is_over = is_over(&row, until);
+            if is_over && left.is_none() {
                 return Ok(Some(row));
             }
-            self.text = row.id;
+            self.text.clone_from(&row.id);
             let news = news(&mut body, &mut decoder, &self.text, &mut self.retry);
             let is_heard = match left {
                 Some(left) => tokio::time::timeout(left, news).await.unwrap_or(true),
                 None => news.await,
             };
             if !is_heard {
-                return Ok(None);
+                // What is over needs no daemon any more.
+                return Ok(Some(row).filter(|_| is_over));
             }
         }
     }
