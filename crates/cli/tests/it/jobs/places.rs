@@ -226,7 +226,9 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        for name in fs::read_dir(&self.0).unwrap().flatten().map(|entry| entry.path()) {
+        // One that could not be made is not there.
+        let Ok(names) = fs::read_dir(&self.0) else { return };
+        for name in names.flatten().map(|entry| entry.path()) {
             if name.is_dir() {
                 fs::write(name.join("cgroup.kill"), "1").ok();
                 while fs::read_to_string(name.join("cgroup.procs"))
