@@ -105,6 +105,18 @@ impl Runs {
         self.reserve(session)
     }
 
+    /// Waits for a run that has told its end and still has the slot: whoever has read that end may begin the
+    /// next one. One that works is not waited for.
+    pub async fn rested(&self, session: &SessionId) {
+        let run = match self.lock().taken.get(session) {
+            Some(Slot::Live(run)) => run.clone(),
+            Some(Slot::Reserved) | None => return,
+        };
+        if matches!(run.pen.transcript().run.state, RunState::Ended(_)) {
+            run.over().await;
+        }
+    }
+
     /// Takes the slot of a session, however many runs work: to stop, answer or delete is always possible.
     ///
     /// # Errors
@@ -228,7 +240,10 @@ impl Drop for Reservation {
 
 #[cfg(test)]
 mod tests {
+    use vocab::message::{Run, RunEnd};
+
     use super::*;
+    use crate::stage;
 
     #[tokio::test]
     async fn runs_are_bounded_and_one_per_session() {
@@ -244,6 +259,27 @@ mod tests {
         drop(held);
         runs.drain().await;
         assert_eq!(runs.admit(&session).unwrap_err().code, "draining");
+    }
+
+    #[tokio::test]
+    async fn who_has_read_an_end_may_begin_at_once_and_who_has_not_is_refused() {
+        let (_dir, sessions) = stage::sessions();
+        let works = SessionId::generate();
+        let _working = stage::live_run(&sessions, &works, stage::a_run());
+        sessions.runs.rested(&works).await;
+        assert_eq!(sessions.runs.admit(&works).unwrap_err().code, IN_FLIGHT);
+        let ends = SessionId::generate();
+        let run = Run { state: RunState::Ended(RunEnd::Finished), ..stage::a_run() };
+        let (reservation, _run) = stage::live_run(&sessions, &ends, run);
+        let mut rested = std::pin::pin!(sessions.runs.rested(&ends));
+        tokio::select! {
+            biased;
+            () = &mut rested => panic!("it did not wait"),
+            () = std::future::ready(()) => {}
+        }
+        drop(reservation);
+        rested.await;
+        sessions.runs.admit(&ends).unwrap();
     }
 
     #[tokio::test]

@@ -86,6 +86,7 @@ impl Sessions {
                 return Ok(known);
             }
             let session = start.session.clone().unwrap_or_else(SessionId::generate);
+            self.runs.rested(&session).await;
             let mut reservation = self.runs.admit(&session)?;
             let row = match &start.session {
                 Some(_) => Some(self.row(&session).await?),
