@@ -16,7 +16,7 @@ use vocab::{message::Mode, outcome::Failure};
 use crate::{exit, print};
 
 pub(crate) use attach::Attach;
-pub(crate) use jobs::{Bg, Jobs, Ls, Rm, Until, View, Wait, Which};
+pub(crate) use jobs::{Asks, Bg, Jobs, Ls, Rm, Until, View, Wait, Which};
 pub(crate) use logs::{Export, Logs};
 
 /// A home for coding agents: sessions behind a daemon on this machine.
@@ -263,11 +263,14 @@ pub(crate) enum Daemon {
         #[arg(short = 'n', long, default_value_t = 200)]
         lines: usize,
     },
-    /// Stops it; runs are aborted and their programs ended
+    /// Stops it after asking, with jobs and the runs of sessions; says how many of them end
     Stop {
-        /// Leave jobs running; without it they are ended as well
+        /// Leave jobs running, for the next daemon to find; runs end all the same
         #[arg(long)]
         keep_jobs: bool,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
     },
 }
 

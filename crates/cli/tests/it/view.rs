@@ -242,7 +242,7 @@ fn a_session_has_a_screen_of_its_own() {
     tmux.keys(&["Enter"]);
     tmux.wait_for("refused: not now");
     tmux.wait_for("I saw");
-    tmux.wait_for("finished");
+    tmux.wait_for(" · done");
     tmux.keys(&["a"]);
     tmux.wait_for("say to look around:");
     tmux.type_in("more");

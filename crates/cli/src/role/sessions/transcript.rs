@@ -22,7 +22,7 @@ pub(crate) fn render(detail: &SessionDetail, messages: &[Value], look: Look) -> 
         row.id.clone(),
         row.model.clone().unwrap_or_else(|| "no model yet".to_owned()),
         format!("mode {}", row.mode),
-        state.to_owned(),
+        tui::list::session_state(state),
         format!("{} tokens", words::count(row.usage.total())),
         row.cwd.clone(),
     ];
