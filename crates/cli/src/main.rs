@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     }
     let args = match args::Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return args::refuse(&error),
+        Err(error) => return args::refuse(&error, &words),
     };
     match role::dispatch(args) {
         Ok(code) => code,

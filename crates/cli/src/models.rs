@@ -18,7 +18,11 @@ use provider::{
 };
 use sessions::models::{Chosen, Keys, Models, Wanted};
 use stdx::{clock::Clock, secret::Secret, state_file};
-use vocab::{limits::STATE_FILE_BYTES_MAX, message::ModelRef, outcome::Failure};
+use vocab::{
+    limits::{STATE_FILE_BYTES_MAX, STEPS_MAX},
+    message::ModelRef,
+    outcome::Failure,
+};
 
 use crate::{
     config::{self, Config, ProviderEntry},
@@ -93,6 +97,8 @@ impl ConfiguredModels {
             None => self.fallback(&config, keys).await?,
         };
         let known = provider.model(&model);
+        // The story of the demonstration ends by itself, whatever runs are allowed.
+        let is_story = provider.name == DEMO.0 && !config.providers.contains_key(DEMO.0);
         let model = ModelRef { provider: provider.name.clone(), model };
         let shared = provider.resolve(&self.clock)?;
         Ok(Chosen {
@@ -100,6 +106,7 @@ impl ConfiguredModels {
             provider: shared,
             output_tokens_max: known.max_output,
             sees: known.images,
+            steps_max: is_story.then_some(STEPS_MAX),
         })
     }
 
@@ -328,18 +335,53 @@ fn no_model(config: &Config) -> Failure {
     } else {
         "no default_model is configured"
     };
-    Failure::not_started("model_unavailable", format!("there is no model to ask: {what}"))
-        .with_hint(
-            "set ANTHROPIC_API_KEY or OPENAI_API_KEY (or another vendor's variable),\n\
+    // What is configured already is the shortest way.
+    let named = config.providers.iter().find_map(|(name, entry)| {
+        entry.models.first().map(|model| format!("{name}/{}", model.id))
+    });
+    let (own, or) = match named {
+        Some(model) => (
+            format!(
+                "name one that is configured: --model {model}, or for good: default_model = \"{model}\", \
+                 above the first table of the file (stead providers shows where it is),\n"
+            ),
+            "or ",
+        ),
+        None => (String::new(), ""),
+    };
+    let default = match own.is_empty() {
+        true => "or set default_model in the configuration (stead providers shows where it is),\n",
+        false => "",
+    };
+    let hint = format!(
+        "{own}{or}set ANTHROPIC_API_KEY or OPENAI_API_KEY (or another vendor's variable),\n\
          or start a local endpoint such as Ollama on its usual port,\n\
-         or set default_model in the configuration (stead providers shows where it is),\n\
-         or see it work without any: stead demo",
-        )
+         {default}or see it work without any: stead demo"
+    );
+    Failure::not_started("model_unavailable", format!("there is no model to ask: {what}"))
+        .with_hint(hint)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_that_is_configured_is_the_first_thing_to_be_named() {
+        let hint = |text: &str| {
+            let config: Config = toml::from_str(text).unwrap();
+            no_model(&config).hint.unwrap()
+        };
+        let play = "[providers.play]\napi = \"scripted\"\nmodels = [{ id = \"model\" }]\n";
+        let told = hint(play);
+        assert!(told.starts_with("name one that is configured: --model play/model, or"), "{told}");
+        assert!(told.contains("\nor set ANTHROPIC_API_KEY"), "{told}");
+        for none in ["", "[providers.play]\napi = \"scripted\"\n"] {
+            let told = hint(none);
+            assert!(told.starts_with("set ANTHROPIC_API_KEY"), "{told}");
+            assert!(told.contains("\nor set default_model"), "{told}");
+        }
+    }
 
     #[test]
     fn half_a_name_is_no_unknown_provider() {

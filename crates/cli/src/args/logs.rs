@@ -31,6 +31,9 @@ pub(crate) struct Logs {
     /// Where to, a new file; standard output when absent
     #[arg(short, long, value_name = "FILE", requires = "export", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+    /// Replace the file where it is there already
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) json: Json,
 }

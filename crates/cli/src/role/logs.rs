@@ -58,7 +58,8 @@ pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
         return replay(&files, logs, guard.as_ref());
     }
     if let Some(format) = logs.export {
-        return export(&files, format, logs.output.as_deref());
+        let output = logs.output.as_deref().map(|path| (path, logs.force));
+        return export(&files, format, output);
     }
     let (text, live) = screen(&files)?;
     if logs.json.json {
@@ -153,11 +154,15 @@ fn recording(files: &JobFiles) -> Result<Reader, Failure> {
     })
 }
 
-fn export(files: &JobFiles, format: Export, output: Option<&Path>) -> anyhow::Result<ExitCode> {
+fn export(
+    files: &JobFiles,
+    format: Export,
+    output: Option<(&Path, bool)>,
+) -> anyhow::Result<ExitCode> {
     let mut reader = recording(files)?;
     let job = files.read().map_err(Failure::from)?;
     let mut out: Box<dyn Write> = match output {
-        Some(path) => Box::new(create(path)?),
+        Some((path, replaces)) => Box::new(create(path, replaces)?),
         None => Box::new(io::stdout().lock()),
     };
     let mut out = io::BufWriter::new(&mut out);
@@ -192,7 +197,7 @@ fn export(files: &JobFiles, format: Export, output: Option<&Path>) -> anyhow::Re
         Err(cast::ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
         done => done.map_err(Failure::from)?,
     }
-    if let Some(path) = output {
+    if let Some((path, _)) = output {
         print::err(&format!("stead: written to {}\n", path.display()));
     }
     Ok(ExitCode::from(exit::OK))
@@ -200,10 +205,19 @@ fn export(files: &JobFiles, format: Export, output: Option<&Path>) -> anyhow::Re
 
 /// Makes the file, which others may not read: what a program shows may be secret.
 #[expect(clippy::disallowed_methods, reason = "the new file that the person asked for")]
-fn create(path: &Path) -> Result<std::fs::File, Failure> {
-    let opened = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    opened.map_err(|error| {
+fn create(path: &Path, replaces: bool) -> Result<std::fs::File, Failure> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).mode(0o600);
+    match replaces {
+        true => options.create(true).truncate(true),
+        false => options.create_new(true),
+    };
+    options.open(path).map_err(|error| {
         let text = format!("{} cannot be written: {error}", path.display());
-        Failure::new("failed", Effect::NotStarted, text)
+        let failure = Failure::new("failed", Effect::NotStarted, text);
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => failure.with_hint("--force replaces it"),
+            _ => failure,
+        }
     })
 }
