@@ -25,7 +25,7 @@ pub(crate) use logs::{Export, Logs};
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]
 #[command(name = "stead", version, about, long_about = None, max_term_width = 80)]
-#[command(after_help = format!("Start here: stead demo\n\nExit codes: {EXIT_CODES}"))]
+#[command(after_help = format!("Start here: stead demo\n\nExit codes:\n  {EXIT_CODES}"))]
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -33,8 +33,8 @@ pub(crate) struct Args {
 }
 
 /// The exit codes in one sentence, for help and man page.
-pub(crate) const EXIT_CODES: &str = "0 ok, 1 failed, 2 usage, 3 not found, 4 refused, \
-    5 daemon unreachable, 130 interrupted.";
+pub(crate) const EXIT_CODES: &str = "0 ok, 1 failed, 2 usage, 3 not found, 4 refused,\n  \
+    5 daemon unreachable, 124 waited too long (wait alone), 130 interrupted.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -346,8 +346,10 @@ fn meant_program(error: &clap::Error, words: &[OsString]) -> Option<String> {
     }
     let rest = rest.iter().map(|word| word.to_str()).collect::<Option<Vec<_>>>()?;
     let begins = rest.iter().position(|word| !word.starts_with('-') && env::is_program(word))?;
-    let command: Vec<String> = rest[begins..].iter().map(|word| quoted(&clean_line(word))).collect();
-    let flags: String = rest[..begins].iter().map(|word| format!("{} ", clean_line(word))).collect();
+    let command: Vec<String> =
+        rest[begins..].iter().map(|word| quoted(&clean_line(word))).collect();
+    let flags: String =
+        rest[..begins].iter().map(|word| format!("{} ", clean_line(word))).collect();
     Some(format!("a program stands behind --: 'stead bg {flags}-- {}'", command.join(" ")))
 }
 

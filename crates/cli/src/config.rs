@@ -152,7 +152,8 @@ impl NotifyEntry {
 
 const NO_PROFILES: &str = "profiles do not exist yet, and no shell is sandboxed: remove the table, and choose --mode per run";
 
-const ABOVE_TABLES: &str = "default_model belongs to the whole file: move it above the first [table]";
+const ABOVE_TABLES: &str =
+    "default_model belongs to the whole file: move it above the first [table]";
 
 /// Reads the file; an absent one is an empty one.
 ///

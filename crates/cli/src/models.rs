@@ -336,9 +336,10 @@ fn no_model(config: &Config) -> Failure {
         "no default_model is configured"
     };
     // What is configured already is the shortest way.
-    let named = config.providers.iter().find_map(|(name, entry)| {
-        entry.models.first().map(|model| format!("{name}/{}", model.id))
-    });
+    let named = config
+        .providers
+        .iter()
+        .find_map(|(name, entry)| entry.models.first().map(|model| format!("{name}/{}", model.id)));
     let (own, or) = match named {
         Some(model) => (
             format!(

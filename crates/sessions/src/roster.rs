@@ -153,9 +153,9 @@ fn status(phase: Option<Phase>) -> Option<&'static str> {
         None => Some("idle"),
         Some(Phase::Interrupted) => Some("the daemon ended meanwhile"),
         Some(Phase::StepLimit) => Some("the limit of steps was reached"),
-        Some(
-            Phase::Running | Phase::Parked | Phase::Finished | Phase::Aborted | Phase::Failed,
-        ) => None,
+        Some(Phase::Running | Phase::Parked | Phase::Finished | Phase::Aborted | Phase::Failed) => {
+            None
+        }
     }
 }
 

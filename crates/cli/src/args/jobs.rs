@@ -107,10 +107,10 @@ pub(crate) struct Rm {
 }
 
 /// What `stead rm --help` shows at its end.
-const RM_SAVES: &str =
-    "Of a worktree, what is in no other branch is saved in its repository first, below
-refs/stead/saved/: commits, changes, and new files. It is said how to get it back. Not
-saved are files that git ignores and empty directories. What cannot be saved is not removed.";
+const RM_SAVES: &str = "Of a worktree, what is in no other branch is saved in its repository first,
+below refs/stead/saved/: commits, changes, and new files. It is said how to get
+it back. Not saved are files that git ignores and empty directories. What cannot
+be saved is not removed.";
 
 /// `stead bg`
 #[derive(Debug, ClapArgs)]
@@ -158,11 +158,13 @@ pub(crate) struct Bg {
 
 /// What `stead bg --help` shows at its end.
 const BG_EXAMPLES: &str = "Examples:
-  stead bg -- claude \"fix the build\"        a program in a terminal that outlives yours
+  stead bg -- claude \"fix the build\"        a program in a terminal of its own
   stead bg --name web -C site -- npm run dev
   stead bg --env API_KEY -- ./agent         with a variable of here
-  stead bg --worktree -- codex \"add tests\"  in a git worktree of its own; stead rm saves its work
-  stead bg \"why does the build fail?\"       a session's run; it ends with the daemon";
+  stead bg --worktree -- codex \"add tests\"  in a git worktree of its own
+  stead bg \"why does the build fail?\"       a session's run
+
+Programs outlive this terminal and the daemon; a run ends with the daemon.";
 
 /// `stead ls`
 #[derive(Debug, ClapArgs)]

@@ -11,6 +11,7 @@ pub(crate) mod session;
 mod wait;
 
 pub(crate) use begin::environment;
+pub(crate) use list::rows;
 
 use std::process::ExitCode;
 

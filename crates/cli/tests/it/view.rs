@@ -92,7 +92,7 @@ fn a_person_works_with_all_that_runs_from_one_screen() {
     assert!(tmux.modes().contains("alternate_on=1"));
 
     // The session stands first, since it needs somebody: its question is read and answered.
-    tmux.wait_for("1 needs you · 2 working");
+    tmux.wait_for("1 blocked · 2 working");
     tmux.keys(&["Space"]);
     tmux.wait_for("I look first.");
     tmux.wait_for("? bash wants to run: echo one");

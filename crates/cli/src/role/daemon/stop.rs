@@ -102,7 +102,8 @@ impl Alive {
     fn told(self, keeps_jobs: bool) -> String {
         let ended = Some(self.ending(keeps_jobs)).filter(|ended| !ended.is_empty());
         let kept = Self::counted(self.jobs, "job").filter(|_| keeps_jobs);
-        let all = [ended.map(|what| format!(", with {what}")), kept.map(|what| format!("; {what} kept"))];
+        let all =
+            [ended.map(|what| format!(", with {what}")), kept.map(|what| format!("; {what} kept"))];
         all.into_iter().flatten().collect()
     }
 }
@@ -119,7 +120,10 @@ async fn asked(alive: Option<Alive>, keeps_jobs: bool) -> Wish {
     let offers = 0 < alive.jobs && !keeps_jobs;
     let keep = if offers { ", or [k]eep the jobs" } else { "" };
     let ending = alive.ending(keeps_jobs);
-    match ask::word(&format!("This ends {ending}. Stop the daemon? [y]es, [n]o{keep}: ")).await.as_str() {
+    match ask::word(&format!("This ends {ending}. Stop the daemon? [y]es, [n]o{keep}: "))
+        .await
+        .as_str()
+    {
         "y" | "yes" => Wish::All,
         "k" | "keep" if offers => Wish::KeepJobs,
         _ => Wish::Nothing,

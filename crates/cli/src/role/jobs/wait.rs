@@ -76,11 +76,7 @@ fn word(until: Until) -> &'static str {
 
 /// Waits until the job is as wanted, or has ended otherwise. A daemon that dies or is replaced meanwhile is
 /// started as by any other command: jobs outlive it, and so does the wait.
-async fn wait(
-    client: &Client,
-    args: &Wait,
-    seen: &mut Option<JobRow>,
-) -> Result<JobRow, Failure> {
+async fn wait(client: &Client, args: &Wait, seen: &mut Option<JobRow>) -> Result<JobRow, Failure> {
     let mut watch = Watch {
         client: client.clone(),
         text: args.job.clone(),

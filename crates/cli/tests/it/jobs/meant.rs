@@ -53,7 +53,8 @@ fn a_part_of_a_name_changes_nothing_where_nobody_can_be_asked() {
 fn at_a_terminal_a_part_of_a_name_is_asked_about() {
     let home = Home::new();
     let id = named(&home, "web-build", &["sleep", "1000"]);
-    for (answer, code, after) in [("n\n", 4, "working"), ("\n", 4, "working"), ("y\n", 0, "stopped")]
+    for (answer, code, after) in
+        [("n\n", 4, "working"), ("\n", 4, "working"), ("y\n", 0, "stopped")]
     {
         let mut terminal = Terminal::run(home.command(&["stop", "web"]));
         terminal.wait_for(&format!("stop web-build ({id})? [y/N] "));

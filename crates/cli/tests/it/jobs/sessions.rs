@@ -73,7 +73,11 @@ fn a_session_is_told_what_a_job_is_told() {
     let id = session(&home, "totals", "add them up");
     let short = &id[id.len() - 8..];
     let check = |args: &[&str], code: i32, words: &str| check(&home, args, code, words);
-    check(&["rename", "totals", "all", "sums"], 0, &format!("renamed · session {short} · all sums\n"));
+    check(
+        &["rename", "totals", "all", "sums"],
+        0,
+        &format!("renamed · session {short} · all sums\n"),
+    );
     check(&["pin", "sums"], 0, &format!("pinned · session {short} · all sums\n"));
     assert_eq!(
         (&row(&home, &id)["pinned"], &row(&home, &id)["name"]),
@@ -93,7 +97,11 @@ fn a_session_is_told_what_a_job_is_told() {
         0,
         "done, as its run is stored: its last run ended as the model was",
     );
-    check(&["send", "all sums", "and", "again"], 0, &format!("sent · session {short} · all sums\n"));
+    check(
+        &["send", "all sums", "and", "again"],
+        0,
+        &format!("sent · session {short} · all sums\n"),
+    );
     check(&["wait", "sums", "--timeout", "60"], 0, "done · ");
     check(&["logs", "sums"], 0, "You said: and again");
     // What asks is answered by the same word as keys are typed.
