@@ -20,7 +20,7 @@ use crate::{
 
 pub(crate) use attach::Attach;
 pub(crate) use jobs::{Asks, Bg, Jobs, Ls, Rm, Until, View, Wait, Which};
-pub(crate) use logs::{Export, Logs};
+pub(crate) use logs::{Export, Logs, Place};
 
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]

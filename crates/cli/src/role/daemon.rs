@@ -8,6 +8,8 @@ mod tail;
 
 use std::process::ExitCode;
 
+use api::daemon::StopRequest;
+
 use crate::{args::Daemon, client, env, exit, print};
 
 /// Runs a command about the daemon.
@@ -26,6 +28,8 @@ pub(crate) fn run(command: &Daemon) -> anyhow::Result<ExitCode> {
         }),
         Daemon::Status(json) => super::block_on(status::show(&paths, json.json)),
         Daemon::Logs { follow, lines } => tail::run(&paths.log(), *lines, *follow),
-        Daemon::Stop { keep_jobs, yes } => super::block_on(stop::run(&paths, *keep_jobs, *yes)),
+        Daemon::Stop { keep_jobs, yes } => {
+            super::block_on(stop::run(&paths, StopRequest { keep_jobs: *keep_jobs }, *yes))
+        }
     }
 }

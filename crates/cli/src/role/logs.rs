@@ -25,7 +25,7 @@ use vocab::{
 };
 
 use crate::{
-    args::{Export, Logs},
+    args::{Export, Logs, Place},
     exit,
     print::{self, Look},
     role::{jobs::Shown, view},
@@ -58,8 +58,7 @@ pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
         return replay(&files, logs, guard.as_ref());
     }
     if let Some(format) = logs.export {
-        let output = logs.output.as_deref().map(|path| (path, logs.force));
-        return export(&files, format, output);
+        return export(&files, format, &logs.place);
     }
     let (text, live) = screen(&files)?;
     if logs.json.json {
@@ -154,15 +153,11 @@ fn recording(files: &JobFiles) -> Result<Reader, Failure> {
     })
 }
 
-fn export(
-    files: &JobFiles,
-    format: Export,
-    output: Option<(&Path, bool)>,
-) -> anyhow::Result<ExitCode> {
+fn export(files: &JobFiles, format: Export, place: &Place) -> anyhow::Result<ExitCode> {
     let mut reader = recording(files)?;
     let job = files.read().map_err(Failure::from)?;
-    let mut out: Box<dyn Write> = match output {
-        Some((path, replaces)) => Box::new(create(path, replaces)?),
+    let mut out: Box<dyn Write> = match &place.output {
+        Some(path) => Box::new(create(path, place.force)?),
         None => Box::new(io::stdout().lock()),
     };
     let mut out = io::BufWriter::new(&mut out);
@@ -197,7 +192,7 @@ fn export(
         Err(cast::ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
         done => done.map_err(Failure::from)?,
     }
-    if let Some((path, _)) = output {
+    if let Some(path) = &place.output {
         print::err(&format!("stead: written to {}\n", path.display()));
     }
     Ok(ExitCode::from(exit::OK))
@@ -215,9 +210,7 @@ fn create(path: &Path, replaces: bool) -> Result<std::fs::File, Failure> {
     options.open(path).map_err(|error| {
         let text = format!("{} cannot be written: {error}", path.display());
         let failure = Failure::new("failed", Effect::NotStarted, text);
-        match error.kind() {
-            io::ErrorKind::AlreadyExists => failure.with_hint("--force replaces it"),
-            _ => failure,
-        }
+        let is_there = error.kind() == io::ErrorKind::AlreadyExists;
+        if is_there { failure.with_hint("--force replaces it") } else { failure }
     })
 }

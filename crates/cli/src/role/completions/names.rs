@@ -101,13 +101,17 @@ fn id(row: &JobRow) -> &str {
 
 /// Returns a generated script with what completes names.
 pub(super) fn joined(shell: Shell, script: &str) -> String {
-    match shell {
-        Shell::Bash => format!("{script}\n{}", bash()),
-        Shell::Zsh => zsh(script),
-        Shell::Fish => format!("{script}{}", fish()),
-        // These complete commands and flags.
-        _ => script.to_owned(),
+    if shell == Shell::Bash {
+        return format!("{script}\n{}", bash());
     }
+    if shell == Shell::Zsh {
+        return zsh(script);
+    }
+    if shell == Shell::Fish {
+        return format!("{script}{}", fish());
+    }
+    // The others complete commands and flags.
+    script.to_owned()
 }
 
 fn command(words: &[&str]) -> Command {

@@ -27,12 +27,16 @@ struct Alive {
 }
 
 /// Stops the daemon, and waits for its end.
-pub(super) async fn run(paths: &Paths, keep_jobs: bool, agreed: bool) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(
+    paths: &Paths,
+    wish: StopRequest,
+    agreed: bool,
+) -> anyhow::Result<ExitCode> {
     let client::Found::Alive(client, registration) = client::find(paths).await? else {
         return nobody(paths).await;
     };
     let alive = alive(&client).await;
-    let mut keep_jobs = keep_jobs;
+    let mut keep_jobs = wish.keep_jobs;
     if !agreed && can_ask() && alive.is_some_and(|alive| alive.ends(keep_jobs)) {
         match asked(alive, keep_jobs).await {
             Wish::All => {}
