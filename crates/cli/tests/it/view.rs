@@ -73,7 +73,7 @@ fn changed(tmux: &Tmux) {
     tmux.wait_for("end night owl?");
     tmux.keys(&["y"]);
     tmux.wait_for("stopped · night owl");
-    tmux.wait_for("failed and stopped (1)");
+    tmux.wait_for("failed, stopped (1)");
     tmux.keys(&["R"]);
     tmux.wait_for("started · night owl");
     tmux.wait_for("working (1)");

@@ -124,7 +124,9 @@ fn command(words: &[&str]) -> Command {
 
 /// Returns the flags of a command behind which a value stands.
 fn with_values(command: &Command) -> Vec<String> {
-    let takes = command.get_opts().filter(|arg| !arg.is_require_equals_set());
+    let takes = command
+        .get_opts()
+        .filter(|arg| arg.get_action().takes_values() && !arg.is_require_equals_set());
     let names = |arg: &Arg| {
         let long = arg.get_long().map(|long| format!("--{long}"));
         let short = arg.get_short().map(|short| format!("-{short}"));
