@@ -38,7 +38,8 @@ fn bash_completes_the_names_and_ids_of_jobs() {
     let mut check = |typed: &str, completed: &str| {
         shell.type_in(&format!("{typed}\t"));
         shell.wait_for(completed);
-        shell.type_in("\u{3}");
+        // Forgets the line, and begins the next one.
+        shell.type_in("\u{15}\r");
         shell.wait_for("ready> ");
     };
     check("stead stop we", "stead stop web-build ");
