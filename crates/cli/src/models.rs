@@ -340,24 +340,21 @@ fn no_model(config: &Config) -> Failure {
         .providers
         .iter()
         .find_map(|(name, entry)| entry.models.first().map(|model| format!("{name}/{}", model.id)));
-    let (own, or) = match named {
+    let file = "the configuration (stead providers shows where it is)";
+    let (own, other) = match named {
         Some(model) => (
             format!(
-                "name one that is configured: --model {model}, or for good: default_model = \"{model}\", \
-                 above the first table of the file (stead providers shows where it is),\n"
+                "name one that is configured: --model {model}, for good: default_model = \"{model}\"\n\
+                 above the first table of {file},\nor "
             ),
-            "or ",
+            String::new(),
         ),
-        None => (String::new(), ""),
-    };
-    let default = match own.is_empty() {
-        true => "or set default_model in the configuration (stead providers shows where it is),\n",
-        false => "",
+        None => (String::new(), format!("or set default_model in {file},\n")),
     };
     let hint = format!(
-        "{own}{or}set ANTHROPIC_API_KEY or OPENAI_API_KEY (or another vendor's variable),\n\
+        "{own}set ANTHROPIC_API_KEY or OPENAI_API_KEY (or another vendor's variable),\n\
          or start a local endpoint such as Ollama on its usual port,\n\
-         {default}or see it work without any: stead demo"
+         {other}or see it work without any: stead demo"
     );
     Failure::not_started("model_unavailable", format!("there is no model to ask: {what}"))
         .with_hint(hint)
@@ -373,14 +370,19 @@ mod tests {
             let config: Config = toml::from_str(text).unwrap();
             no_model(&config).hint.unwrap()
         };
-        let play = "[providers.play]\napi = \"scripted\"\nmodels = [{ id = \"model\" }]\n";
-        let told = hint(play);
-        assert!(told.starts_with("name one that is configured: --model play/model, or"), "{told}");
+        let told = hint("[providers.play]\napi = \"scripted\"\nmodels = [{ id = \"model\" }]\n");
+        assert!(
+            told.starts_with("name one that is configured: --model play/model, for good"),
+            "{told}"
+        );
         assert!(told.contains("\nor set ANTHROPIC_API_KEY"), "{told}");
         for none in ["", "[providers.play]\napi = \"scripted\"\n"] {
             let told = hint(none);
-            assert!(told.starts_with("set ANTHROPIC_API_KEY"), "{told}");
-            assert!(told.contains("\nor set default_model"), "{told}");
+            assert!(
+                told.starts_with("set ANTHROPIC_API_KEY")
+                    && told.contains("\nor set default_model"),
+                "{told}"
+            );
         }
     }
 
