@@ -73,7 +73,7 @@ fn changed(tmux: &Tmux) {
     tmux.wait_for("end night owl?");
     tmux.keys(&["y"]);
     tmux.wait_for("stopped · night owl");
-    tmux.wait_for("failed and stopped (1)");
+    tmux.wait_for("failed, stopped (1)");
     tmux.keys(&["R"]);
     tmux.wait_for("started · night owl");
     tmux.wait_for("working (1)");
@@ -92,7 +92,7 @@ fn a_person_works_with_all_that_runs_from_one_screen() {
     assert!(tmux.modes().contains("alternate_on=1"));
 
     // The session stands first, since it needs somebody: its question is read and answered.
-    tmux.wait_for("1 needs you · 2 working");
+    tmux.wait_for("1 blocked · 2 working");
     tmux.keys(&["Space"]);
     tmux.wait_for("I look first.");
     tmux.wait_for("? bash wants to run: echo one");
@@ -316,7 +316,7 @@ fn a_session_has_a_screen_of_its_own() {
     tmux.keys(&["Enter"]);
     tmux.wait_for("refused: not now");
     tmux.wait_for("I saw");
-    tmux.wait_for("finished");
+    tmux.wait_for(" · done");
     tmux.keys(&["a"]);
     tmux.wait_for("say to look around:");
     tmux.type_in("more");

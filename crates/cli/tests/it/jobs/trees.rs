@@ -41,6 +41,10 @@ fn a_job_in_a_worktree_leaves_its_work_where_a_person_finds_it() {
     assert_eq!(started["cwd"], cwd.to_str().unwrap());
     home.stead(&["wait", id, "--timeout", "60"]).with(0);
     assert_eq!(row(&home, id)["cwd"], started["cwd"]);
+    let tree = serde_json::json!({
+        "branch": "stead/add-tests", "path": cwd.parent().unwrap(), "repository": repository,
+    });
+    assert_eq!((&started["worktree"], &row(&home, id)["worktree"]), (&tree, &tree));
     assert_eq!(
         home.shell("git status --porcelain; git branch").with(0).out,
         "* main\n+ stead/add-tests\n"
@@ -62,6 +66,20 @@ fn a_job_in_a_worktree_leaves_its_work_where_a_person_finds_it() {
     home.shell(lines[2]).with(0);
     let there = home.shell("cat b/b b/new b/where; ls b; git status --porcelain").with(0);
     assert_eq!(there.out, format!("b\nmore\nnew\n{}\nb\nnew\nwhere\n", cwd.display()));
+}
+
+#[test]
+fn who_starts_a_job_in_a_worktree_is_told_its_branch_and_its_place() {
+    let home = Home::new();
+    repository(&home);
+    let told = home.stead(&["bg", "--worktree=mine", "--name", "x", "--", "true"]).with(0);
+    let id = told.out.split(" · ").nth(1).unwrap().to_owned();
+    let tree = row(&home, &id)["worktree"].clone();
+    assert_eq!(tree["branch"], "mine");
+    let line = format!("  on branch mine, in {}\n", tree["path"].as_str().unwrap());
+    assert!(told.err.contains(&line), "{}", told.err);
+    let told = home.stead(&["bg", "--name", "y", "--", "true"]).with(0);
+    assert!(!told.err.contains("on branch"), "{}", told.err);
 }
 
 #[test]
@@ -123,7 +141,7 @@ fn where_no_worktree_can_be_made_no_job_begins() {
     check(&["bg", "--worktree=main", "--", "true"], 1, "--worktree=BRANCH");
     check(&["bg", "--worktree=a..b", "--", "true"], 1, "no name that git gives");
     check(&["bg", "--worktree", "a prompt"], 2, "PROMPT");
-    check(&["bg", "--worktree", "--", "no-such-program"], 1, "program_missing");
+    check(&["bg", "--worktree", "--", "no-such-program"], 3, "program_missing");
     assert_eq!(home.shell("git branch; git worktree list | wc -l").with(0).out, "* main\n1\n");
     assert_eq!(value(&home.stead(&["ls", "--json"]).with(0).out), serde_json::json!([]));
 }
