@@ -345,7 +345,11 @@ fn meant_program(error: &clap::Error, words: &[OsString]) -> Option<String> {
         return None;
     }
     let rest = rest.iter().map(|word| word.to_str()).collect::<Option<Vec<_>>>()?;
-    let begins = rest.iter().position(|word| !word.starts_with('-') && env::is_program(word))?;
+    let is_program = |word: &&str| !word.starts_with('-') && env::is_program(word);
+    // A word at the beginning is the program also where that is not installed; a prompt has several in one.
+    let is_word = |word: &&str| !word.starts_with('-') && !word.contains(char::is_whitespace);
+    let begins =
+        rest.iter().position(is_program).or(rest.first().is_some_and(is_word).then_some(0))?;
     let command: Vec<String> =
         rest[begins..].iter().map(|word| quoted(&clean_line(word))).collect();
     let flags: String =

@@ -59,6 +59,7 @@ fn unclear(verb: &str, word: &str, (id, name): (&str, &str)) -> Failure {
     let why = format!(
         "{word:?} is only a part of the name of {name} ({id}), and there is no terminal to ask at"
     );
-    let hint = format!("stead {verb} {id} means it by its id; its whole name, or -y, does as well");
+    let hint =
+        format!("stead {verb} {id} names it by its id; its whole name, or -y, works as well");
     Failure::not_started("usage", why).with_hint(hint)
 }

@@ -13,8 +13,8 @@ fn the_flags_of_a_program_lead_to_the_way_it_is_started() {
     };
     check(&["bg", "sh", "-x", "a b"], "stead bg -- sh -x 'a b'");
     check(&["bg", "--name", "n", "sleep", "--nope"], "stead bg --name n -- sleep --nope");
-    // What is no program is no command either.
-    let told = home.stead(&["bg", "no-such-program", "-x"]).with(2).err;
+    check(&["bg", "no-such-program", "-d", "5"], "stead bg -- no-such-program -d 5");
+    let told = home.stead(&["bg", "why does it fail?", "-x"]).with(2).err;
     assert!(!told.contains("stands behind"), "{told}");
 }
 

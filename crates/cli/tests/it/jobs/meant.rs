@@ -22,7 +22,7 @@ fn a_part_of_a_name_changes_nothing_where_nobody_can_be_asked() {
         let told = home.stead(args).with(2).err;
         for words in [
             format!("of {name} ({id}), and there is no terminal to ask at"),
-            format!("stead {} {id} means it by its id; its whole name, or -y,", args[0]),
+            format!("stead {} {id} names it by its id; its whole name, or -y,", args[0]),
         ] {
             assert!(told.contains(&words), "{args:?}: {told}");
         }
