@@ -10,6 +10,7 @@ use std::{
 
 use api::secret::Key;
 use daemon::paths::{Paths, SOCKET_NAME};
+use pty::ask::Within;
 use vocab::{
     ids::{JOB_MARKER, RUN_MARKER},
     outcome::Failure,
@@ -220,6 +221,16 @@ pub(crate) fn keys<'a>(wanted: impl Iterator<Item = (&'a str, &'a str)>) -> BTre
 /// Returns the job that this process runs in, if it does.
 pub(crate) fn own_job() -> Option<String> {
     get(JOB_MARKER)
+}
+
+/// Says to the host of a job that its job is shown in ours, as far as the environment says that we are in one,
+/// for as long as what is returned is held.
+///
+/// # Errors
+/// When that job shows ours.
+pub(crate) fn within(shown: &Path) -> Result<Option<Within>, Failure> {
+    let own = get("STEAD_JOB_SOCK").map(PathBuf::from).filter(|own| own.is_absolute());
+    own.map(|own| Within::say(shown, &own)).transpose()
 }
 
 /// Tells whether this is a process of a run, or of a job that is an agent's, as far as the environment says.

@@ -140,14 +140,22 @@ fn run_by(
         Ok(born) => born,
         Err(failure) => {
             let at = clock.now().as_millis();
-            let failure = Some(failure);
-            let exit = ExitRecord { code: None, signal: None, at, stopped: false, failure };
-            let written = files.write_exit(&exit);
+            // One that was started again and did not begin ended as it did before.
+            let written = match files.put_exit_back() {
+                Ok(true) => Ok(()),
+                Ok(false) | Err(_) => {
+                    let failure = Some(failure.clone());
+                    let (code, signal, stopped) = (None, None, false);
+                    files.write_exit(&ExitRecord { code, signal, at, stopped, failure })
+                }
+            };
             door.close();
             written?;
-            return Err(exit.failure.unwrap_or_else(|| Failure::not_started("failed", "")));
+            return Err(failure);
         }
     };
+    // It has begun, so that this is not how it ended last. A record that stays is no hindrance.
+    files.drop_exit_before().ok();
     let recorder = Recorder::new(files, &clock, record.record, None);
     let (mirror, paper) = (Mirror::new(size), Paper::new(recorder));
     let (crowd, input) = (Crowd::default(), VecDeque::new());

@@ -22,6 +22,10 @@ use crate::role::host::{CGROUP, DETACH, WORD};
 /// The beginning of the names of what is made for one host.
 const PREFIX: &str = "stead-job-";
 
+/// Our own executable, as whoever is started with it as standard error finds it: this very build, also while the
+/// file is being replaced, and also where the daemon has died by then.
+pub(super) const OWN: &str = "/proc/self/fd/2";
+
 /// The mode of a group's directory.
 const GROUP_MODE: Mode = Mode::from_raw_mode(0o750);
 
@@ -79,9 +83,6 @@ impl Place {
             Self::Scope(runner) => {
                 let unit = format!("--unit={PREFIX}{id}");
                 let about = format!("--description=Stead job {id}");
-                // The manager's program becomes the host in place; through our own pid the host is
-                // this very build.
-                let own = format!("/proc/{}/exe", std::process::id());
                 let mut command = vec![runner.clone().into_os_string()];
                 command.extend(words(&[
                     "--user",
@@ -91,7 +92,8 @@ impl Place {
                     &unit,
                     &about,
                 ]));
-                command.extend(words(&["--", &own, WORD, id, DETACH]));
+                // The manager's program becomes the host in place.
+                command.extend(words(&["--", OWN, WORD, id, DETACH]));
                 command
             }
         }
@@ -187,12 +189,11 @@ mod tests {
         assert_eq!(words(&beside), told);
         beside.forget(&id);
         assert!(!group.exists());
-        let own = format!("/proc/{}/exe", std::process::id());
         let scope = words(&Place::Scope("/usr/bin/systemd-run".into()));
         assert_eq!(
             scope[..5],
             ["/usr/bin/systemd-run", "--user", "--scope", "--collect", "--quiet"]
         );
-        assert_eq!(scope[scope.len() - 5..], ["--", &own, "host", "0123abcd", "--detach"]);
+        assert_eq!(scope[scope.len() - 5..], ["--", OWN, "host", "0123abcd", "--detach"]);
     }
 }

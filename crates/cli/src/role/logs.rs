@@ -26,7 +26,7 @@ use vocab::{
 
 use crate::{
     args::{Export, Logs},
-    exit,
+    env, exit,
     print::{self, Look},
     role::{jobs::Shown, view},
 };
@@ -106,6 +106,8 @@ fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
 
 fn follow(files: &JobFiles, guard: Option<&Guard>) -> anyhow::Result<ExitCode> {
     let id = files.id();
+    // Held for as long as it is shown here. What goes into a file or a pipe is shown nowhere.
+    let _within = guard.map(|_| env::within(files.socket())).transpose()?;
     // Nobody knows how many: what was thrown away was not counted.
     let mut on_gap = || {
         print::err(&format!(

@@ -76,6 +76,8 @@ impl<'a> Session<'a> {
     ) -> Self {
         let (cols, rows) = terminal.size();
         let hello = Hello {
+            // It is said apart, before the terminal is taken.
+            within: None,
             role: options.role,
             cols: Some(cols),
             rows: Some(rows),

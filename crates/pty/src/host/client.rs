@@ -1,6 +1,6 @@
 //! One connection: what it is, what it has said so far, what it has not read yet.
 
-use std::os::fd::OwnedFd;
+use std::{os::fd::OwnedFd, path::PathBuf};
 
 use rustix::{
     io::Errno,
@@ -44,6 +44,8 @@ pub(super) struct Client {
     pub(super) told: Option<State>,
     /// It sees nothing, and is told how the job is all the same.
     pub(super) follows: bool,
+    /// The socket of the host in whose job it shows this one.
+    pub(super) within: Option<PathBuf>,
     pub(super) flow: Flow,
     /// It reads nothing any more. What it has said before it left is still to be read.
     is_deaf: bool,
@@ -61,6 +63,7 @@ impl Client {
             sorter: Sorter::default(),
             told: None,
             follows: false,
+            within: None,
             flow: Flow::Open,
             is_deaf: false,
         }
