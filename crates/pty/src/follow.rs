@@ -171,11 +171,7 @@ impl Tail<'_> {
     }
 
     /// Takes the signals that have come, and tells whether one of them asks for the end.
-    fn is_told_to_end(
-        &mut self,
-        line: &mut Line,
-        signals: &OwnedFd,
-    ) -> Result<bool, FollowError> {
+    fn is_told_to_end(&mut self, line: &mut Line, signals: &OwnedFd) -> Result<bool, FollowError> {
         while let Some(number) = signals::taken(signals)? {
             match Signal::from_named_raw(number) {
                 Some(Signal::TSTP) => {

@@ -21,11 +21,7 @@ use vocab::{
 };
 use worktree::Planned;
 
-use super::{
-    Care, Jobs, TreeWish,
-    book::Entry,
-    missing, name, watch,
-};
+use super::{Care, Jobs, TreeWish, book::Entry, missing, name, watch};
 use crate::{caller::Caller, roster::Row};
 
 /// How many ids are tried before it is a fault: two of the same number are one in four billion.

@@ -22,7 +22,9 @@ use crate::hello::{Control, Hello, PROTOCOL, Reply, Role};
 
 /// Says to a host, for as long as it is held, in which job its own job is shown.
 #[derive(Debug)]
-pub struct Within(#[expect(dead_code, reason = "held so that the host hears its end")] Option<Line>);
+pub struct Within(
+    #[expect(dead_code, reason = "held so that the host hears its end")] Option<Line>,
+);
 
 impl Within {
     /// Says to the host that listens at `shown` that its job is shown in the one whose host listens at `own`.

@@ -127,7 +127,8 @@ impl JobFiles {
     /// # Errors
     /// When something of it cannot be removed.
     pub fn remove(&self) -> io::Result<()> {
-        state_file::remove(self.socket())?;
+        // Whatever has its name.
+        state_file::remove_tree(self.socket())?;
         let gone = self.dir.with_extension(GONE);
         state_file::remove_tree(&gone)?;
         match state_file::set_aside(&self.dir, &gone) {

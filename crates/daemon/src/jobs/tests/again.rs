@@ -67,7 +67,11 @@ async fn a_start_that_was_broken_off_leaves_the_end_before_as_it_was() {
     let row = next.jobs.row(&job).await.unwrap();
     assert_eq!(row.condition.status.as_deref(), Some("exit code 4"));
     assert_eq!(row.program.exit.unwrap().code, Some(4));
-    assert_eq!(*rig.launcher.cleared.lock().unwrap(), [], "nothing of it runs that was to be ended");
+    assert_eq!(
+        *rig.launcher.cleared.lock().unwrap(),
+        [],
+        "nothing of it runs that was to be ended"
+    );
 }
 
 #[tokio::test]
@@ -89,7 +93,8 @@ async fn what_an_ended_job_has_left_is_ended_with_whoever_stops_or_removes_it() 
 
 #[tokio::test]
 async fn whatever_stands_in_a_jobs_place_is_listed_and_removed() {
-    let make: [(&str, fn(&Path)); 3] = [
+    type Make = fn(&Path);
+    let make: [(&str, Make); 3] = [
         ("a pipe", |path| {
             let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
             let kind = rustix::fs::FileType::Fifo;
