@@ -43,8 +43,8 @@ async fn a_start_that_is_refused_leaves_the_end_before_as_it_was() {
     for row in rows {
         assert_eq!(next.jobs.row(&id(&row)).await.unwrap(), row);
     }
-    // What was in the way is not, and it begins.
-    fs::create_dir(&cwd).unwrap();
+    // Its directory is there again, and it begins.
+    fs::create_dir_all(&cwd).unwrap();
     let row = next.jobs.respawn(&person(), &gone).await.unwrap();
     assert_eq!(row.program.exit, None);
 }
