@@ -118,8 +118,8 @@ pub(crate) struct Answer {
 pub(crate) struct Git {
     environment: Environment,
     limit: Duration,
-    /// How the marks of its processes begin.
-    mark: String,
+    /// How the marks of its processes begin, where they say whose they are.
+    mark: Option<String>,
 }
 
 impl Git {
@@ -136,18 +136,19 @@ impl Git {
             environment.set(name, value).ok();
         }
         let limit = Duration::from_millis(WORKTREE_GIT_MS_MAX);
-        Self { environment, limit, mark: "git-".to_owned() }
+        Self { environment, limit, mark: None }
     }
 
     /// Lets the marks of its processes say whose they are, so that they are found when whoever started them died.
     pub(crate) fn marked(self, owner: &str) -> Self {
-        Self { mark: format!("git-{owner}-"), ..self }
+        Self { mark: Some(format!("git-{owner}-")), ..self }
     }
 
     /// Ends what was left running by a process before this one whose marks began the same. Returns how many that
-    /// were.
+    /// were. What nobody can tell apart from others' is left alone.
     pub(crate) fn end_leftovers(&self) -> usize {
-        reap_leftovers_of(&self.mark, Duration::from_millis(CHILD_GRACE_MS)).len()
+        let Some(mark) = &self.mark else { return 0 };
+        reap_leftovers_of(mark, Duration::from_millis(CHILD_GRACE_MS)).len()
     }
 
     #[cfg(test)]
@@ -157,7 +158,14 @@ impl Git {
 
     /// Begins some work with it.
     pub(crate) fn work(&self) -> Work<'_> {
-        Work { git: self, scope: Scope::open(&format!("{}{}", self.mark, ArtifactId::generate())) }
+        Work {
+            git: self,
+            scope: Scope::open(&format!(
+                "{}{}",
+                self.mark.as_deref().unwrap_or("git-"),
+                ArtifactId::generate()
+            )),
+        }
     }
 }
 

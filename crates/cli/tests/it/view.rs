@@ -246,7 +246,7 @@ fn a_view_that_is_suspended_gives_the_terminal_back_meanwhile() {
     shell.tmux.keys(&["Enter"]);
     shell.tmux.wait_for("got more");
     shell.tmux.keys(&["C-]", "d"]);
-    shell.tmux.wait_for("needs you (");
+    shell.tmux.wait_for("stead view");
     shell.tmux.keys(&["C-c"]);
     shell.is_restored();
 }
@@ -260,13 +260,13 @@ fn whatever_shows_a_job_or_hides_a_key_gives_the_terminal_back_while_it_is_suspe
     let screen = home.stead(&["logs", "mouse"]).with(0).out;
     assert!(screen.contains("mouse on"), "{screen}");
     let check = |command: &str, seen: &str, leave: &str| {
-        shell.tmux.type_in(&format!("clear; \"$STEAD\" {command}"));
+        shell.tmux.type_in(&format!("clear; echo be''fore; \"$STEAD\" {command}"));
         shell.tmux.keys(&["Enter"]);
         shell.tmux.wait_for(seen);
         signal(&shell, Signal::TSTP);
         shell.tmux.wait_for("Stopped");
         shell.is_restored();
-        shell.tmux.type_in("clear; fg");
+        shell.tmux.type_in("clear; echo be''fore; fg");
         shell.tmux.keys(&["Enter"]);
         shell.tmux.wait_for(seen);
         shell.tmux.keys(&[leave]);
