@@ -9,10 +9,10 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
     process::{Signal, getpid, kill_process},
-    termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr},
+    termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr},
 };
 use sandbox::signals;
-use screen::Levels;
+use screen::{Depth, Levels, Mirror, Size};
 use stdx::clock::Clock;
 use vocab::outcome::{Effect, Failure};
 
@@ -217,15 +217,25 @@ impl Show<'_> {
             Some(raw) => Some(raw.again()?),
             None => Some(Raw::enter(self.keys, self.out, self.guard)?),
         };
-        let seen = self.player.mirror().map(|mirror| mirror.snapshot(screen::Depth::Screen));
+        let seen = self.player.mirror().map(|mirror| self.fitting(mirror)).unwrap_or_default();
         self.write(screen::KEEP_TITLE)?;
-        self.write(&seen.unwrap_or_default()).map(drop)
+        self.write(&seen).map(drop)
+    }
+
+    /// Returns what rebuilds a screen in a terminal of the person's size.
+    fn fitting(&self, mirror: &Mirror) -> Vec<u8> {
+        let seen = mirror.snapshot(Depth::Screen);
+        let Ok(size) = tcgetwinsize(self.out) else { return seen };
+        let mut fitting = Mirror::new(mirror.size());
+        fitting.feed(&seen);
+        fitting.resize(Size::clamped(size.ws_col, size.ws_row));
+        fitting.snapshot(Depth::Screen)
     }
 
     /// Gives the terminal back as it was.
     fn leave(&mut self) -> Result<(), ReplayError> {
         if self.guard.is_some() {
-            let levels = self.player.mirror().map_or(Levels::UNKNOWN, screen::Mirror::levels);
+            let levels = self.player.mirror().map_or(Levels::UNKNOWN, Mirror::levels);
             self.write(&screen::resets(levels))?;
             self.write(b"\r\n")?;
         }

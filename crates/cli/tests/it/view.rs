@@ -278,7 +278,7 @@ fn whatever_shows_a_job_or_hides_a_key_gives_the_terminal_back_while_it_is_suspe
     let slow = "echo first; sleep 1; echo last";
     home.stead(&["bg", "--name", "slow", "--", "sh", "-c", slow]).with(0);
     home.stead(&["wait", "slow", "--timeout", "60"]).with(0);
-    check("logs --replay --speed 0.001 slow", "first", "q");
+    check("logs --replay --speed 0.02 slow", "first", "q");
     check("secrets set play", "it is not shown", "C-c");
 }
 

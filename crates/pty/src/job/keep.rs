@@ -236,8 +236,10 @@ impl JobFiles {
     /// # Errors
     /// When it cannot be renamed.
     pub fn put_exit_back_unless_hosted(&self) -> io::Result<()> {
-        let stands = matches!(state_file::size(&self.exit_before()), Ok(Some(_)));
-        if stands && !self.is_hosted() { self.put_exit_back().map(drop) } else { Ok(()) }
+        let stands = |path: &Path| matches!(state_file::size(path), Ok(Some(_)));
+        // Where there is an end that is newer, that is the truth.
+        let is_last = stands(&self.exit_before()) && !stands(&self.exit());
+        if is_last && !self.is_hosted() { self.put_exit_back().map(drop) } else { Ok(()) }
     }
 
     /// Forgets how a job did not begin that had no end on record before.
