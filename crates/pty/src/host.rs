@@ -21,7 +21,7 @@ mod typed;
 mod upgrade;
 mod verdict;
 
-use std::{collections::VecDeque, io, os::fd::OwnedFd, time::Duration};
+use std::{collections::VecDeque, io, mem::MaybeUninit, os::fd::OwnedFd, time::Duration};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -304,7 +304,7 @@ impl Host {
     fn hear(&mut self, id: u64, flags: PollFlags) {
         let Some(client) = self.crowd.find(id) else { return };
         if flags.contains(PollFlags::IN) {
-            let mut buffer = [0; READ_BYTES];
+            let mut buffer = [MaybeUninit::uninit(); READ_BYTES];
             let bytes = client.read(&mut buffer).unwrap_or_default();
             client.decoder.push(bytes);
             self.read_frames(id);
