@@ -3,8 +3,8 @@
 //! Where a program has written more whole lines than the screen holds, all but the last of them have left it
 //! once they are read. To draw them only to read them off again would cost several times as much.
 //!
-//! Only what nearly all of a flood consists of goes this way: lines of letters that fit into a row, with
-//! colors. Everything else is drawn, and whatever comes out here is what drawing would have given.
+//! Only what nearly all of a flood consists of goes this way: lines of letters that fit into a row, with tabs
+//! and colors. Everything else is drawn, and whatever comes out here is what drawing would have given.
 
 use alacritty_terminal::{
     index::{Column, Line},
@@ -58,6 +58,13 @@ impl Graphics {
     }
 }
 
+/// A part of a line.
+enum Piece<'a> {
+    Letters(&'a [u8], &'a Cell),
+    /// So many cells that a tab has passed over.
+    Untouched(usize),
+}
+
 impl Terminal {
     /// Takes the lines at the start of what was written that would have left the screen before all of it is
     /// read, and returns how many bytes they are. What follows them has to be read at once.
@@ -76,10 +83,13 @@ impl Terminal {
             self.history.push_line(|painter, out| {
                 let mut n_blanks = 0;
                 let line = &bytes[n_bytes..];
-                let show = |letters: &[u8], pen: &Cell| {
-                    painter.letters(letters, pen, &mut n_blanks, out);
+                let show = |piece: Piece<'_>| match piece {
+                    Piece::Letters(letters, pen) => {
+                        painter.letters(letters, pen, &mut n_blanks, out);
+                    }
+                    Piece::Untouched(n_cells) => n_blanks += n_cells,
                 };
-                n_bytes += read_line(line, pen, show).unwrap_or(0);
+                n_bytes += read_line(line, &self.frame.tabs, pen, show).unwrap_or(0);
             });
         }
         // The last ones are drawn on a screen that is empty again.
@@ -111,32 +121,44 @@ impl Terminal {
         let mut pen = self.grid.cursor.template.clone();
         let (mut n_lines, mut rest) = (0, bytes);
         loop {
-            let mut n_cells = 0;
-            let n_bytes = read_line(rest, &mut pen, |letters, _| n_cells += letters.len());
-            let Some(n_bytes) = n_bytes.filter(|_| n_cells <= self.n_columns()) else {
+            let n_bytes = read_line(rest, &self.frame.tabs, &mut pen, |_| ());
+            // Another background would fill the row that comes up.
+            let Some(n_bytes) = n_bytes.filter(|_| paint::has_usual_background(&pen)) else {
                 return n_lines;
             };
-            // Another background would fill the row that comes up.
-            if !paint::has_usual_background(&pen) {
-                return n_lines;
-            }
             n_lines += 1;
             rest = &rest[n_bytes..];
         }
     }
 }
 
-/// Reads a line of letters and colors, and returns how many bytes it has; none if it is not whole or not plain.
-fn read_line(bytes: &[u8], pen: &mut Cell, mut show: impl FnMut(&[u8], &Cell)) -> Option<usize> {
-    let mut at = 0;
+/// Reads a line of letters, tabs and colors that begins at the margin, and returns how many bytes it has; none
+/// if it is not whole or not plain.
+fn read_line(
+    bytes: &[u8],
+    tabs: &[bool],
+    pen: &mut Cell,
+    mut show: impl FnMut(Piece<'_>),
+) -> Option<usize> {
+    let (mut at, mut column) = (0, 0);
     loop {
         let n_letters = print::n_plain(&bytes[at..]);
         if 0 < n_letters {
-            show(&bytes[at..at + n_letters], pen);
+            column += n_letters;
+            if tabs.len() < column {
+                return None;
+            }
+            show(Piece::Letters(&bytes[at..at + n_letters], pen));
             at += n_letters;
         }
         match &bytes[at..] {
             [b'\r', b'\n', ..] => return Some(at + 2),
+            [b'\t', ..] => {
+                // Where there is no other stop, the margin is one that is not passed.
+                let n_cells = tabs.get(column + 1..)?.iter().position(|is_stop| *is_stop)? + 1;
+                show(Piece::Untouched(n_cells));
+                (at, column) = (at + 1, column + n_cells);
+            }
             [ESC, b'[', sequence @ ..] => {
                 let graphics = Graphics::read(sequence)?;
                 graphics.apply(pen);

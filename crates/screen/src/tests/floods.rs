@@ -101,7 +101,7 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
 fn plain() -> impl Strategy<Value = Vec<u8>> {
     let color = prop::sample::select(vec!["", "", "\x1b[0m", "\x1b[1;32m", "\x1b[7m"]);
     vec(
-        ("[a-z ]{0,7}", color, "[a-z ]{0,7}")
+        ("[a-z \t]{0,7}", color, "[a-z ]{0,7}")
             .prop_map(|(a, color, b)| format!("{a}{color}{b}\r\n")),
         0..30,
     )
@@ -148,7 +148,8 @@ fn all_but_the_last_lines_are_not_drawn() {
     check(end, "\x1b[1mfull width\r\n\r\nc\r\n", "\x1b[1mfull width\r\n");
     check(end, "a\r\nb\r\n", "");
     // What is not plain ends it.
-    check(end, "a\r\nb\r\nc\r\n\t\r\ne\r\nf\r\n", "a\r\n");
+    check(end, "a\r\nb\r\nc\r\n\u{7}\r\ne\r\nf\r\n", "a\r\n");
+    check(end, "\ta\r\nb\tx\r\nc\r\n\t\t\r\ne\r\nf\r\n", "\ta\r\n");
     check(end, "longer than it\r\nb\r\nc\r\nd\r\n", "");
     check(end, "a\r\nb\r\nc\r\n\x1b[44m\r\ne\r\nf\r\n", "a\r\n");
     // It begins on an empty row at the end of a screen that scrolls as a whole.
