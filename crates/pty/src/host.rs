@@ -205,8 +205,10 @@ impl Host {
 
     /// Waits for something to happen, or for the next moment at which something is due.
     fn wait(&self) -> io::Result<Vec<(Source, PollFlags)>> {
-        let mut sources = vec![Source::Signals];
-        let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        let n_sources = 4 + self.crowd.clients.len();
+        let (mut sources, mut fds) = (Vec::with_capacity(n_sources), Vec::with_capacity(n_sources));
+        sources.push(Source::Signals);
+        fds.push(PollFd::new(&self.signals, PollFlags::IN));
         if self.program.end.is_running() {
             sources.push(Source::Program);
             fds.push(PollFd::new(&self.program.child, PollFlags::IN));
