@@ -32,6 +32,7 @@ const RARE: &[&str] = &[
     "\x1b[2;3r",
     "\x1b[r\x1b[99H",
     "\x1b[A",
+    "\x1b[2K\r",
     "\x1b[99;1H",
     "\x1b[?1049h",
     "\x1b[?1049l",
@@ -162,6 +163,7 @@ fn all_but_the_last_lines_are_not_drawn() {
         "\x1b[3H\x1b[4h",
         "\x1b[3H\x1b(0",
         "\x1b[41m\x1b[3H",
+        "\x1b[3Hfull widthx\x1b[2K\r",
     ] {
         check(before, "a\r\nb\r\nc\r\nd\r\n", "");
     }
