@@ -21,7 +21,7 @@ mod typed;
 mod upgrade;
 mod verdict;
 
-use std::{collections::VecDeque, io, os::fd::OwnedFd, time::Duration};
+use std::{collections::VecDeque, io, mem::MaybeUninit, os::fd::OwnedFd, time::Duration};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -213,8 +213,10 @@ impl Host {
 
     /// Waits for something to happen, or for the next moment at which something is due.
     fn wait(&self) -> io::Result<Vec<(Source, PollFlags)>> {
-        let mut sources = vec![Source::Signals];
-        let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        let n_sources = 4 + self.crowd.clients.len();
+        let (mut sources, mut fds) = (Vec::with_capacity(n_sources), Vec::with_capacity(n_sources));
+        sources.push(Source::Signals);
+        fds.push(PollFd::new(&self.signals, PollFlags::IN));
         if self.program.end.is_running() {
             sources.push(Source::Program);
             fds.push(PollFd::new(&self.program.child, PollFlags::IN));
@@ -312,7 +314,7 @@ impl Host {
     fn hear(&mut self, id: u64, flags: PollFlags) {
         let Some(client) = self.crowd.find(id) else { return };
         if flags.contains(PollFlags::IN) {
-            let mut buffer = [0; READ_BYTES];
+            let mut buffer = [MaybeUninit::uninit(); READ_BYTES];
             let bytes = client.read(&mut buffer).unwrap_or_default();
             client.decoder.push(bytes);
             self.read_frames(id);

@@ -263,11 +263,15 @@ impl Host {
         if !is_writer && sorted.is_typed {
             self.make_writer(id);
         }
-        if sorted.is_typed {
-            self.program.watch.typed(&sorted.bytes);
-        }
         if is_writer || sorted.is_typed {
             self.type_in(&sorted.bytes);
+            // A person waits for the echo. A program that is about to get another size hears of that first.
+            if self.mirror.size() == self.size_told {
+                self.flush_input();
+            }
+        }
+        if sorted.is_typed {
+            self.program.watch.typed(&sorted.bytes);
         }
     }
 
