@@ -228,9 +228,12 @@ fn not_begun(why: &str) -> Failure {
 
 /// Says that a host is gone whose program may have run: what it did is somebody's work.
 fn may_have_begun(id: &JobId, why: &str) -> Failure {
-    let why = format!("the host of job {id} did not say that its program runs: {why}; the program may have run, and what was left of it was ended");
-    Failure::new("host_failed", Effect::Indeterminate, why)
-        .with_hint(format!("the job is kept: stead ls --all shows it, and stead rm {id} saves what it wrote"))
+    let why = format!(
+        "the host of job {id} did not say that its program runs: {why}; the program may have run, and what was left of it was ended"
+    );
+    Failure::new("host_failed", Effect::Indeterminate, why).with_hint(format!(
+        "the job is kept: stead ls --all shows it, and stead rm {id} saves what it wrote"
+    ))
 }
 
 /// Waits for a host that was started here, so that it does not stay a zombie.
