@@ -41,8 +41,23 @@ async fn so_many_facts_wait_for_the_store_and_the_oldest_go_first() {
         let event = tokio::time::timeout(PATIENCE, life.heard.next()).await.unwrap();
         assert_eq!(event.unwrap().unwrap().body["job"], job.as_str());
     }
-    // They come in time, and the next one at once.
-    assert_eq!(limits::JOB_FACTS_RETRY_MS, 1_000);
     life.jobs.tell(JobFact::JobRemoved { job: jobs[0].clone() }).await;
     life.fact("job_removed", jobs[0].as_str()).await;
+}
+
+#[tokio::test]
+async fn a_fact_that_was_not_stored_is_tried_again_after_a_while() {
+    let layer = register("told-again", None);
+    let rig = Rig { vfs: Some(layer.name.to_owned()), ..Rig::new() };
+    let mut life = rig.begin().await;
+    let row = life.run("sleep 1000").await;
+    life.fact("job_started", &row.id).await;
+    layer.disk().fail_from_now(Fault::FullFromThere);
+    let before = tokio::time::Instant::now();
+    life.jobs.rename(&person(), &id(&row), "late").await.unwrap();
+    // There is room at once, and whoever waits for it does not look before it is time.
+    layer.disk().heal();
+    life.fact("job_edited", &row.id).await;
+    assert!(Duration::from_millis(limits::JOB_FACTS_RETRY_MS) <= before.elapsed());
+    life.jobs.end_all().await;
 }
