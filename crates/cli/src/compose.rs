@@ -138,34 +138,36 @@ enum Tried {
 
 /// Waits until a disk that was full has room, and does then what could not be done at the start.
 async fn catch_up(store: Store, sessions: Arc<Sessions>) {
-    until_done(async || match store.make_writable().await {
-        Ok(true) => match sessions.mend().await {
-            Ok(closed) => {
-                tracing::info!("the disk has room again");
-                tell_closed(closed);
-                Tried::Done
-            }
-            // Until they are closed they are shown as what they are.
-            Err(failure) if failure.code == "draining" || failure.code == "store_closed" => {
-                Tried::Never
-            }
-            Err(failure) => {
-                Tried::Later(Some(format!("runs are left open: {}", failure.message)))
-            }
-        },
-        Ok(false) => Tried::Later(None),
-        Err(StoreError::Closed) => Tried::Never,
-        Err(error) if error.may_pass() => Tried::Later(Some(error.to_string())),
+    until_done(move || Box::pin(try_once(store.clone(), Arc::clone(&sessions)))).await;
+}
+
+async fn try_once(store: Store, sessions: Arc<Sessions>) -> Tried {
+    match store.make_writable().await {
+        Ok(true) => {}
+        Ok(false) => return Tried::Later(None),
+        Err(StoreError::Closed) => return Tried::Never,
+        Err(error) if error.may_pass() => return Tried::Later(Some(error.to_string())),
         Err(error) => {
             tracing::error!(%error, "there is room, and nothing can be written before the next start");
+            return Tried::Never;
+        }
+    }
+    match sessions.mend().await {
+        Ok(closed) => {
+            tracing::info!("the disk has room again");
+            tell_closed(closed);
+            Tried::Done
+        }
+        Err(failure) if failure.code == "draining" || failure.code == "store_closed" => {
             Tried::Never
         }
-    })
-    .await;
+        // Until they are closed they are shown as what they are.
+        Err(failure) => Tried::Later(Some(format!("runs are left open: {}", failure.message))),
+    }
 }
 
 /// Tries until it is done, or never will be. What stands in the way is logged when it is another thing than before.
-async fn until_done(mut attempt: impl AsyncFnMut() -> Tried) {
+async fn until_done(mut attempt: impl FnMut() -> BoxFuture<'static, Tried>) {
     let mut known = None;
     loop {
         tokio::time::sleep(Duration::from_millis(STORE_ROOM_RETRY_MS)).await;

@@ -18,14 +18,15 @@ fn the_usual_bounds_are_those_of_the_table() {
 async fn what_could_not_be_done_on_a_full_disk_is_tried_at_intervals_until_it_is_done() {
     let check = async |last: fn() -> Tried| {
         let (began, mut n_tries) = (tokio::time::Instant::now(), 0_u32);
-        until_done(async || {
+        until_done(|| {
             n_tries += 1;
-            match n_tries {
+            let tried = match n_tries {
                 1 => Tried::Later(None),
                 // A failure in the middle ends nothing.
                 2 | 3 => Tried::Later(Some("the disk".to_owned())),
                 _ => last(),
-            }
+            };
+            Box::pin(std::future::ready(tried))
         })
         .await;
         assert_eq!(n_tries, 4);

@@ -62,9 +62,10 @@ fn only_a_host_that_has_not_yet_begun_or_says_so_itself_did_not_begin() {
 
 #[test]
 fn a_host_that_is_not_ready_in_time_is_ended() {
-    let before = Clock::system().monotonic();
+    let clock = Clock::system();
+    let before = clock.monotonic();
     let failure = refused(&["sh", "-c", "exec sleep 1000"]);
     assert_eq!((failure.code.as_str(), failure.effect), ("host_failed", Effect::Indeterminate));
-    let waited = Clock::system().monotonic().saturating_sub(before);
+    let waited = clock.monotonic().saturating_sub(before);
     assert!(Duration::from_millis(HOST_READY_MS_MAX) <= waited);
 }

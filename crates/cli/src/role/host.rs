@@ -71,7 +71,9 @@ fn serve(words: &[OsString]) -> Result<(), Failure> {
     }
     // A host lives long, and must not keep anybody from unmounting where it was started.
     rustix::process::chdir("/").ok();
-    let begins = || drop(print::out(BEGINS));
+    let begins = || {
+        print::out(BEGINS);
+    };
     host::run_telling(&files, handed_lock(&files), begins, || {
         print::out(READY);
         close_streams();
