@@ -162,13 +162,7 @@ fn status(phase: Option<Phase>) -> Option<&'static str> {
 fn row(session: SessionRow) -> Row {
     let phase = session.run.as_ref().map(|run| run.phase);
     let is_over = phase.is_none_or(Phase::is_ended);
-    let state = match phase {
-        None | Some(Phase::Finished) => JobState::Done,
-        Some(Phase::Running) => JobState::Working,
-        Some(Phase::Parked) => JobState::Blocked,
-        Some(Phase::Aborted) => JobState::Stopped,
-        Some(Phase::Failed | Phase::Interrupted | Phase::StepLimit) => JobState::Failed,
-    };
+    let state = phase.map_or(JobState::Done, Phase::state);
     let waits = phase == Some(Phase::Parked);
     Row {
         id: session.id.to_string(),
@@ -196,6 +190,13 @@ mod tests {
 
     use super::*;
     use crate::stage;
+
+    #[test]
+    fn a_session_is_in_the_same_state_in_every_list() {
+        for phase in Phase::ALL {
+            assert_eq!(JobState::of_run(phase.as_str()), Some(phase.state()), "{phase:?}");
+        }
+    }
 
     #[tokio::test]
     async fn so_many_sessions_stand_in_the_list_of_all() {

@@ -1,7 +1,7 @@
 //! A job's host: an internal role, started by whoever starts jobs, and chosen before anything else.
 //!
-//! Its standard output is the starter's readiness pipe: one line, `ready`, or a failure as JSON. Its standard
-//! input is the job's lock, which the starter took, so that the job has a host from then on without a gap. It opens
+//! Its standard output is the starter's readiness pipe: the line `begins` before the program is started, then `ready`,
+//! or a failure as JSON. Its standard input is the job's lock, which the starter took, so that the job has a host from then on without a gap. It opens
 //! nothing but the job's own files, and links into nothing that needs a runtime, a log or the
 //! configuration.
 
@@ -20,6 +20,11 @@ pub(crate) const WORD: &str = "host";
 pub(crate) const DETACH: &str = "--detach";
 /// Moves it into the control group that is named behind it.
 pub(crate) const CGROUP: &str = "--cgroup";
+
+/// Says that the program is about to be started: whoever says nothing afterwards may have started it.
+pub(crate) const BEGINS: &str = "begins\n";
+/// Says that it runs, and that the socket listens.
+pub(crate) const READY: &str = "ready\n";
 
 /// Runs the host that the words after the first one ask for.
 pub(crate) fn run(words: &[OsString]) -> ExitCode {
@@ -66,8 +71,11 @@ fn serve(words: &[OsString]) -> Result<(), Failure> {
     }
     // A host lives long, and must not keep anybody from unmounting where it was started.
     rustix::process::chdir("/").ok();
-    host::run(&files, handed_lock(&files), || {
-        print::out("ready\n");
+    let begins = || {
+        print::out(BEGINS);
+    };
+    host::run_telling(&files, handed_lock(&files), begins, || {
+        print::out(READY);
         close_streams();
     })?;
     Ok(())

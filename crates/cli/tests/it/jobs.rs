@@ -16,6 +16,7 @@ use crate::{
     tmux::PATIENCE,
 };
 
+mod at_once;
 mod first_steps;
 mod flood;
 mod found;
