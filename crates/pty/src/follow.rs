@@ -112,6 +112,7 @@ pub fn run(
         mirror: None,
         plain: Plain::default(),
         is_begun: false,
+        is_asked: false,
         size: Size::clamped(80, 24),
         snapshot: None,
         is_inside_line: false,
@@ -135,6 +136,8 @@ struct Tail<'a> {
     plain: Plain,
     /// The text of the screen was shown.
     is_begun: bool,
+    /// It was asked for, and the answer has not come.
+    is_asked: bool,
     /// The job's size.
     size: Size,
     /// A snapshot that comes in place of what was lost: so much of it, of so many bytes.
@@ -156,7 +159,10 @@ impl Tail<'_> {
         }
         // Its answer stands where the text ends and the output goes on.
         self.is_begun = false;
-        Ok(line.say(Kind::Control, &Control::Snapshot { whole: true })?)
+        if !std::mem::replace(&mut self.is_asked, true) {
+            line.say(Kind::Control, &Control::Snapshot { whole: true })?;
+        }
+        Ok(())
     }
 
     /// Gives the terminal back as it was.
@@ -240,7 +246,7 @@ impl Tail<'_> {
                 }
             }
             Kind::Reply if !self.is_begun => {
-                self.is_begun = true;
+                (self.is_begun, self.is_asked) = (true, false);
                 let reply = hello::from_json(&frame.payload);
                 if let Ok(Reply::Snapshot { text }) = reply {
                     return self.show(text.replace('\n', "\r\n").as_bytes());
