@@ -6,7 +6,8 @@ use std::path::Path;
 
 use rustix::fs::stat;
 
-/// Tells whether two paths lead to one file, directory or socket, links followed. Where nothing is, nothing is the same.
+/// Tells whether two paths lead to one file, directory or socket, links followed. Two that lead nowhere
+/// are not the same.
 #[must_use]
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| stat(path).ok().map(|meta| (meta.st_dev, meta.st_ino));

@@ -12,7 +12,7 @@ use std::{
 #[test]
 fn what_could_not_be_shown_says_why() {
     let check = |line: &str, expected: Result<(), &str>| {
-        let mut program = Program::new("sh");
+        let mut program = Command::new("sh");
         program.args(["-c", line]).stdin(Stdio::null()).stderr(Stdio::piped());
         let told = ended(program.spawn().unwrap());
         assert_eq!(told, expected.map_err(str::to_owned), "{line}");
