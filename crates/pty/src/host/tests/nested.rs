@@ -73,8 +73,10 @@ fn jobs_that_do_not_answer_hold_up_whoever_shows_one_once() {
         client
     };
     let _held: Vec<Client> = stuck.iter().map(shown).collect();
+    let clock = stdx::clock::Clock::system();
     let within = Within::say(other.files.socket(), job.files.socket()).unwrap();
     assert!(!within.is_sure());
+    assert!(Duration::from_millis(vocab::limits::SHOWN_WITHIN_MS_MAX) <= clock.monotonic());
     // The first has used the time up, and the others were not even asked.
     let asked = |(_, listener): &(_, std::os::unix::net::UnixListener)| {
         listener.set_nonblocking(true).unwrap();
