@@ -5,6 +5,7 @@
 use std::{io, process::ExitCode};
 
 use pty::{
+    ask::Within,
     attach::{self, By, Chord, Options, Outcome, Terminal},
     hello::Role,
     job::{ExitRecord, JobFiles},
@@ -46,10 +47,6 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
     };
     let record = files.read().map_err(Failure::from)?;
     let id = files.id();
-    if env::own_job().is_some_and(|job| job == id.as_str()) {
-        let why = format!("this terminal is job {id} itself, and cannot show it inside it");
-        return Err(Failure::not_started("attached_to_itself", why).into());
-    }
     if env::is_agents() && !record.asked.by_agent && !args.read_only {
         // It guards against mistakes: whoever means to can talk to the host without us.
         let why = "only a person may type into this job, and the caller is a process of an agent";
@@ -69,7 +66,7 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
         return Err(Failure::not_started("job_ended", why).into());
     }
     // Held for as long as it is shown here.
-    let _within = env::within(files.socket())?;
+    let _within = within(&files)?;
     if args.read_only {
         // Above what the job shows, where it is still seen after the terminal was given back.
         print::err(&format!("read-only · {id} · nothing that you type reaches it\n"));
@@ -79,6 +76,19 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
         other => other?,
     };
     Ok(ExitCode::from(tell(&files, outcome)?))
+}
+
+/// Says to a job's host that the job is shown in ours, where we are in one, for as long as what is returned is held.
+///
+/// # Errors
+/// When that job shows ours.
+pub(super) fn within(files: &JobFiles) -> Result<Option<Within>, Failure> {
+    let within = env::within(files.socket())?;
+    if within.as_ref().is_some_and(|within| !within.is_sure()) {
+        let why = "not every job that shows this terminal has answered; two that show each other would never rest";
+        print::err(&format!("stead: {why}\n"));
+    }
+    Ok(within)
 }
 
 /// Returns the keys that let go: those that a person has chosen, else those that the program can spare.

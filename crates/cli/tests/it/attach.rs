@@ -136,7 +136,7 @@ fn what_cannot_be_attached_says_why() {
     check(&["attach", &id, "--detach-keys", "d"], 2, "has to be one with ctrl-");
     check(&["attach", &id, "--read-only", "--steal"], 2, "cannot be used with");
     let mut inside = home.command(&["attach", &id]);
-    inside.env("STEAD_JOB_ID", &id);
+    inside.env("STEAD_JOB_SOCK", host.files.socket());
     let mut terminal = Terminal::run(inside);
     assert_eq!(terminal.end(), 1);
     assert!(terminal.seen.contains("attached_to_itself"), "{}", terminal.seen);

@@ -274,4 +274,7 @@ limits! { TERMINALS:
     SHOWN_WITHIN_MAX: usize = 32, "jobs",
         "that show one another in a row, each asked in turn before another one is shown; three are a puzzle",
         "pty::so_many_jobs_in_a_row_are_asked_and_no_more";
+    SHOWN_WITHIN_MS_MAX: u64 = 2_000, "ms",
+        "for all of them to say what they are shown in; one that is stuck shows nothing, and a person waits for it",
+        "pty::jobs_that_do_not_answer_hold_up_whoever_shows_one_once";
 }

@@ -1,7 +1,7 @@
 //! `stead rm`: jobs go, and what was saved of their worktrees is told with the way back. Sessions go as they do
 //! by their own command, after asking.
 
-use std::process::ExitCode;
+use std::{iter, process::ExitCode};
 
 use api::{
     client::{Client, Target},
@@ -40,29 +40,39 @@ enum Step {
 }
 
 pub(super) async fn run(client: &Client, args: &Rm) -> anyhow::Result<ExitCode> {
-    let mut asks = args.which.asks;
-    if args.discard && !asks.yes {
-        if !agrees(client, &args.which.jobs).await? {
+    let asks_first = args.discard && !args.which.asks.yes;
+    let agreed = if asks_first {
+        let Some(rows) = agreed(client, &args.which.jobs).await? else {
             print::err("stead: nothing was removed\n");
             return Ok(ExitCode::from(exit::REFUSED));
-        }
-        // Each was shown with its whole name.
-        asks.yes = true;
-    }
+        };
+        rows
+    } else {
+        Vec::new()
+    };
+    // By then a word may mean something else than what was shown.
+    let agreed = agreed.into_iter().map(Some).chain(iter::repeat(None));
     let query = if args.discard { "discard=true" } else { "" };
     let mut code = ExitCode::from(exit::OK);
     let mut gone: Vec<Gone> = Vec::new();
     let mut deleted: Vec<(JobRow, SessionRow)> = Vec::new();
-    for job in &args.which.jobs {
+    for (job, agreed) in args.which.jobs.iter().zip(agreed) {
         let removing = async {
-            let row = show(client, job).await?;
+            let is_agreed = agreed.is_some();
+            let row = match agreed {
+                Some(row) => row,
+                None => show(client, job).await?,
+            };
             if row.kind == RowKind::Session {
                 let session = resolve::session(client, &row.id).await?;
                 sessions::is_named(job, &session)?;
                 return Ok(Step::Ask(Box::new((row, session))));
             }
-            // A session is asked about with all others.
-            let row = chosen::stands_by(row, ("rm", job), asks).await?;
+            // A session is asked about with all others; what was agreed to was shown with its whole name.
+            let row = match is_agreed {
+                true => row,
+                false => chosen::stands_by(row, ("rm", job), args.which.asks).await?,
+            };
             let target = Target { parameter: &row.id, query };
             let removed = client.json::<(), Removed>(Endpoint::JobRemove, target, None).await;
             let Removed { saved, .. } = removed.map_err(Failure::from)?;
@@ -103,17 +113,19 @@ fn tell(gone: &Gone) {
     }
 }
 
-/// Asks whether the work of all of these is to go.
-async fn agrees(client: &Client, jobs: &[String]) -> Result<bool, Failure> {
+/// Finds what some words mean, and asks whether the work of all of that is to go. Returns it if so.
+async fn agreed(client: &Client, jobs: &[String]) -> Result<Option<Vec<JobRow>>, Failure> {
     if !sessions::can_ask() {
         let why = "there is no terminal to ask at whether the work is to go";
         return Err(Failure::not_started("usage", why).with_hint("stead rm --discard --yes JOB"));
     }
+    let mut rows = Vec::new();
     for job in jobs {
         let row = show(client, job).await?;
         let line = format!("{}  {} · {}", row.id, row.name, row.cwd);
         print::err(&format!("{}\n", clean::clean_line(&line)));
+        rows.push(row);
     }
     let question = "Remove this with all the work in its worktree, for good? [y]es or [n]o: ";
-    Ok(ask::agrees(question).await)
+    Ok(ask::agrees(question).await.then_some(rows))
 }
