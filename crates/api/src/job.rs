@@ -89,7 +89,8 @@ pub struct JobQuery {
     /// Also those that ended more than 48 hours ago.
     #[serde(default)]
     pub all: bool,
-    /// Only those that work in this directory.
+    /// Only those that work in this directory or below it, or in a worktree of a repository that lies there or
+    /// holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
 }

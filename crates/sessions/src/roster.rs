@@ -9,14 +9,15 @@ use daemon::{
 use stdx::clock::Timestamp;
 use store::{
     Batch, Change,
-    rows::{Filter, Phase, SessionRow},
+    rows::{Filter, Phase, RunMark, SessionRow},
 };
 use vocab::{
+    call,
     fact::SessionFact,
     ids::SessionId,
     job::JobState,
-    limits::{ROSTER_SESSIONS_MAX, STORE_LIST_MAX},
-    message::{Run, RunEnd, RunState},
+    limits::{ROSTER_QUESTION_CHARS_MAX, ROSTER_SESSIONS_MAX, STORE_LIST_MAX},
+    message::{Block, Run, RunEnd, RunState},
     outcome::Failure,
 };
 
@@ -29,11 +30,9 @@ impl Sessions {
     /// # Errors
     /// When the store cannot be read.
     pub(crate) async fn roster(&self, wanted: &Wanted) -> Result<Vec<Row>, Failure> {
-        let cwd = wanted.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
         let (mut rows, mut known) = (Vec::new(), HashSet::new());
         for pinned in [true, false] {
-            let mut filter =
-                Filter { cwd: cwd.clone(), pinned, limit: STORE_LIST_MAX, ..Filter::default() };
+            let mut filter = Filter { pinned, limit: STORE_LIST_MAX, ..Filter::default() };
             loop {
                 let page = self.store.sessions(filter.clone()).await?;
                 // Latest activity comes first, so that whatever follows one that is too old is as old.
@@ -43,8 +42,14 @@ impl Sessions {
                         wanted.since.is_some_and(|since| at < since)
                     });
                 let new = page.sessions.into_iter().filter(|one| known.insert(one.id.clone()));
-                let new = new.map(|session| row(self.as_seen(session)));
-                rows.extend(new.filter(|row| wanted.takes(row)));
+                let new = new.map(|session| self.as_seen(session));
+                for session in new {
+                    let parked = session.run.clone().filter(|run| run.phase == Phase::Parked);
+                    let row = row(session);
+                    if wanted.takes(&row) {
+                        rows.push(self.with_question(row, parked).await);
+                    }
+                }
                 filter.after = page.next;
                 if is_last || filter.after.is_none() || ROSTER_SESSIONS_MAX <= rows.len() {
                     break;
@@ -60,7 +65,20 @@ impl Sessions {
     /// # Errors
     /// When there is no such session.
     pub async fn listed(&self, _caller: &Caller, session: &SessionId) -> Result<Row, Failure> {
-        Ok(row(self.row(session).await?))
+        let stored = self.row(session).await?;
+        let parked = stored.run.clone().filter(|run| run.phase == Phase::Parked);
+        Ok(self.with_question(row(stored), parked).await)
+    }
+
+    /// Puts the call into a row that its run asks for: whoever is to answer need not look for it.
+    async fn with_question(&self, mut row: Row, parked: Option<RunMark>) -> Row {
+        let Some(mark) = parked else { return row };
+        if let Ok(stored) = self.store.run(&mark.id).await
+            && let RunState::Parked { blocks } = &stored.run.state
+        {
+            row.condition.waiting_for = question(blocks).or(row.condition.waiting_for);
+        }
+        row
     }
 
     /// Tells why a session is in the state it is in, as JSON: it is known exactly, by its last run.
@@ -118,6 +136,21 @@ impl Sessions {
         self.hub.tell(stored.events);
         Ok(row(self.row(session).await?))
     }
+}
+
+/// Says which call is asked for, and how many more, on one line that is no longer than it may be.
+fn question(blocks: &[Block]) -> Option<String> {
+    let mut open = blocks.iter().filter(|block| block.answer.is_none());
+    let first = open.next()?;
+    let more = open.count();
+    let text = format!("{}: {}", first.tool, call::subject(&first.tool, &first.input));
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut line: String = line.chars().filter(|c| !c.is_control()).collect();
+    if ROSTER_QUESTION_CHARS_MAX < line.chars().count() {
+        line = line.chars().take(ROSTER_QUESTION_CHARS_MAX - 1).chain(['…']).collect();
+    }
+    let line = line.trim_end_matches([' ', ':']);
+    Some(if more == 0 { line.to_owned() } else { format!("{line} (and {more} more)") })
 }
 
 /// Says of a run what makes its session be as it is.
@@ -196,6 +229,31 @@ mod tests {
 
     use super::*;
     use crate::stage;
+
+    #[test]
+    fn a_question_takes_one_line_and_no_more_than_its_room() {
+        let block = |tool: &str, input: serde_json::Value| Block {
+            id: vocab::ids::BlockId::generate(),
+            call: serde_json::from_value("c".into()).unwrap(),
+            tool: tool.to_owned(),
+            input,
+            asked_at: 0,
+            deadline_at: None,
+            answer: None,
+        };
+        let bash = |command: &str| block("bash", serde_json::json!({ "command": command }));
+        let long = "x".repeat(ROSTER_QUESTION_CHARS_MAX * 2);
+        let cut = format!("bash: {}…", &long[..ROSTER_QUESTION_CHARS_MAX - 7]);
+        for (blocks, expected) in [
+            (vec![bash("rm -rf build")], Some("bash: rm -rf build")),
+            (vec![bash("rm\t\u{1b}[2J a\nb")], Some("bash: rm [2J a …")),
+            (vec![block("own", serde_json::json!({})), bash("ls")], Some("own (and 1 more)")),
+            (vec![bash(&long)], Some(cut.as_str())),
+            (Vec::new(), None),
+        ] {
+            assert_eq!(question(&blocks).as_deref(), expected);
+        }
+    }
 
     #[tokio::test]
     async fn so_many_sessions_stand_in_the_list_of_all() {

@@ -37,12 +37,10 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
 /// Has lists of processes show this one by the name of the program: it was started by a path below `/proc`, whose
 /// last part says nothing. What the kernel shows of the command cannot be changed but by becoming it again.
 fn be_called(words: &[OsString]) {
-    let is_named = std::env::args_os()
-        .next()
-        .is_some_and(|own| !Path::new(&own).starts_with("/proc"));
+    let is_named =
+        std::env::args_os().next().is_some_and(|own| !Path::new(&own).starts_with("/proc"));
     if !is_named && let Ok(own) = replace::open_program(Path::new("/proc/self/exe")) {
-        let all: Vec<OsString> =
-            [WORD.into()].into_iter().chain(words.iter().cloned()).collect();
+        let all: Vec<OsString> = [WORD.into()].into_iter().chain(words.iter().cloned()).collect();
         // Returns only where that failed, and a job is worth more than what its host is called.
         let _error = replace::replace(&own, &all, &[]);
     }

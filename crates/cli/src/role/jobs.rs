@@ -30,7 +30,7 @@ use vocab::{
 };
 
 use crate::{
-    args::{Jobs, Which},
+    args::{Jobs, Ls, Upgrade, Which},
     client, env, exit,
     print::{self, clean, words},
 };
@@ -49,7 +49,8 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
                 let (named, done) = ((&which, "respawn"), Done::Word("started"));
                 each(&client, named, Endpoint::JobRespawn, done, &NoWishes {}).await
             }
-            Jobs::Upgrade(which) => {
+            Jobs::Upgrade(wish) => {
+                let which = upgraded(&client, wish).await?;
                 let body = UpgradeJob { program: env::own_program()? };
                 let (named, done) = ((&which, "upgrade"), Done::Word("upgraded"));
                 each(&client, named, Endpoint::JobUpgrade, done, &body).await
@@ -91,6 +92,20 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
             Jobs::Wait(wait) => wait::run(&client, &wait).await,
         }
     })
+}
+
+/// Returns which jobs go on as this build: those that are named, or all that run.
+async fn upgraded(client: &Client, wish: Upgrade) -> Result<Which, Failure> {
+    let Upgrade { mut jobs, all, asks, json } = wish;
+    if all {
+        let rows = list::rows(client, &Ls::default()).await?;
+        let live = |row: &JobRow| row.kind == RowKind::Job && row.ended_at.is_none();
+        jobs = rows.into_iter().filter(live).map(|row| row.id).collect();
+        if jobs.is_empty() {
+            say("no job runs");
+        }
+    }
+    Ok(Which { jobs, asks, json })
 }
 
 /// What a text means to who wants to look at it.

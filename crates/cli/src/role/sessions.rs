@@ -112,7 +112,7 @@ async fn remove(client: &Client, texts: &[String], agreed: bool) -> anyhow::Resu
     let mut rows: Vec<SessionRow> = Vec::new();
     for text in texts {
         let row = resolve::session(client, text).await?;
-        is_named(text, &row)?;
+        is_named(text, &row, ("sessions rm", agreed))?;
         if !rows.iter().any(|known| known.id == row.id) {
             rows.push(row);
         }
@@ -125,9 +125,15 @@ pub(crate) fn can_ask() -> bool {
     print::stdin_is_terminal() && Look::of_process().err.terminal
 }
 
-/// Refuses a text that does not name a session's id where nobody can be asked.
-pub(crate) fn is_named(text: &str, row: &SessionRow) -> Result<(), Failure> {
-    if can_ask() || names_id(text, &row.id) { Ok(()) } else { Err(by_title(text, row)) }
+/// Refuses a part of a title where nobody stands by it. A whole title and an id are as clear as those of a job.
+/// Beside the command's words stands whether the person has agreed already.
+pub(crate) fn is_named(
+    text: &str,
+    row: &SessionRow,
+    (verb, agreed): (&str, bool),
+) -> Result<(), Failure> {
+    let is_clear = agreed || row.title == text || names_id(text, &row.id);
+    if is_clear || can_ask() { Ok(()) } else { Err(by_title(text, row, verb)) }
 }
 
 /// Deletes sessions after asking, where somebody can be asked.
@@ -145,7 +151,7 @@ pub(crate) async fn delete(
         let done = client.json::<(), Done>(Endpoint::SessionDelete, target, None).await;
         done.map_err(Failure::from)?;
         let title = print::clean::clean_line(&row.title);
-        print::err(&format!("stead: deleted {}  {title}\n", words::short_id(&row.id)));
+        print::err(&format!("removed · session {} · {title}\n", words::short_id(&row.id)));
     }
     Ok(ExitCode::from(exit::OK))
 }
@@ -164,10 +170,14 @@ pub(crate) fn names_id(text: &str, id: &str) -> bool {
     ID_PART_MIN <= named.len() && (begins || bare.ends_with(named))
 }
 
-fn by_title(text: &str, row: &SessionRow) -> Failure {
-    let short = words::short_id(&row.id);
-    let why = format!("{text:?} is a part of a title, and there is no terminal to ask at");
-    Failure::not_started("usage", why).with_hint(format!("name its id: stead sessions rm {short}"))
+fn by_title(text: &str, row: &SessionRow, verb: &str) -> Failure {
+    let (short, title) = (words::short_id(&row.id), &row.title);
+    let why = format!(
+        "{text:?} is only a part of the title of {title} ({short}), and there is no terminal to ask at"
+    );
+    let hint =
+        format!("stead {verb} {short} names it by its id; its whole title, or -y, works as well");
+    Failure::not_started("usage", why).with_hint(hint)
 }
 
 /// Asks whether all of these are to go.

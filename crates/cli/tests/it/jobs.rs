@@ -16,6 +16,7 @@ use crate::{
     tmux::PATIENCE,
 };
 
+mod everyday;
 mod first_steps;
 mod flood;
 mod found;

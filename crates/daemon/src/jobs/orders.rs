@@ -164,6 +164,7 @@ impl Jobs {
         if wanted.is_empty() {
             return Err(Failure::not_started("invalid_field", "the name is empty"));
         }
+        name::check(&wanted)?;
         let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
         let _planting = self.planting.lock().await;

@@ -170,10 +170,7 @@ async fn asked(alive: Option<Alive>, keeps_jobs: bool, question: &str) -> Wish {
     let offers = 0 < alive.jobs && !keeps_jobs;
     let keep = if offers { ", or [k]eep the jobs" } else { "" };
     let ending = alive.ending(keeps_jobs);
-    match ask::word(&format!("This ends {ending}. {question} [y]es, [n]o{keep}: "))
-        .await
-        .as_str()
-    {
+    match ask::word(&format!("This ends {ending}. {question} [y]es, [n]o{keep}: ")).await.as_str() {
         "y" | "yes" => Wish::All,
         "k" | "keep" if offers => Wish::KeepJobs,
         _ => Wish::Nothing,

@@ -12,9 +12,9 @@ use api::{
 use serde::Serialize;
 use vocab::outcome::Failure;
 
-use super::{called, chosen, say, show};
+use super::{called, chosen, list, say, show};
 use crate::{
-    args::Rm,
+    args::{Ls, Rm},
     exit,
     print::{self, clean},
     role::{
@@ -40,9 +40,14 @@ enum Step {
 }
 
 pub(super) async fn run(client: &Client, args: &Rm) -> anyhow::Result<ExitCode> {
-    let mut asks = args.which.asks;
-    if args.discard && !asks.yes {
-        if !agrees(client, &args.which.jobs).await? {
+    let mut asks = args.asks;
+    let jobs = if args.ended { ended(client).await? } else { args.jobs.clone() };
+    if args.ended && !asks.yes && !args.discard && !agrees_to_all(jobs.len()).await? {
+        print::err("stead: nothing was removed\n");
+        return Ok(ExitCode::from(exit::REFUSED));
+    }
+    if args.discard && !asks.yes && !jobs.is_empty() {
+        if !agrees(client, &jobs).await? {
             print::err("stead: nothing was removed\n");
             return Ok(ExitCode::from(exit::REFUSED));
         }
@@ -53,12 +58,12 @@ pub(super) async fn run(client: &Client, args: &Rm) -> anyhow::Result<ExitCode> 
     let mut code = ExitCode::from(exit::OK);
     let mut gone: Vec<Gone> = Vec::new();
     let mut deleted: Vec<(JobRow, SessionRow)> = Vec::new();
-    for job in &args.which.jobs {
+    for job in &jobs {
         let removing = async {
             let row = show(client, job).await?;
             if row.kind == RowKind::Session {
                 let session = resolve::session(client, &row.id).await?;
-                sessions::is_named(job, &session)?;
+                sessions::is_named(job, &session, ("rm", asks.yes))?;
                 return Ok(Step::Ask(Box::new((row, session))));
             }
             // A session is asked about with all others.
@@ -70,7 +75,7 @@ pub(super) async fn run(client: &Client, args: &Rm) -> anyhow::Result<ExitCode> 
         };
         match removing.await {
             Ok(Step::Gone(one)) => {
-                if !args.which.json.json {
+                if !args.json.json {
                     tell(&one);
                 }
                 gone.push(*one);
@@ -82,17 +87,41 @@ pub(super) async fn run(client: &Client, args: &Rm) -> anyhow::Result<ExitCode> 
     }
     if !deleted.is_empty() {
         let (rows, those) = deleted.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
-        let ended = sessions::delete(client, those, args.which.asks.yes).await?;
+        let ended = sessions::delete(client, those, args.asks.yes).await?;
         if ended == ExitCode::from(exit::OK) {
             gone.extend(rows.into_iter().map(|row| Gone { row, saved: Vec::new() }));
         } else {
             code = ended;
         }
     }
-    if args.which.json.json {
+    if args.json.json {
         print::json(&gone);
     }
     Ok(code)
+}
+
+/// Returns the ids of all jobs that have ended. What somebody has pinned is to stay.
+async fn ended(client: &Client) -> Result<Vec<String>, Failure> {
+    let all = list::rows(client, &Ls { all: true, ..Ls::default() }).await?;
+    let ended = |row: &JobRow| row.kind == RowKind::Job && row.ended_at.is_some() && !row.pinned;
+    let ids: Vec<String> = all.into_iter().filter(ended).map(|row| row.id).collect();
+    if ids.is_empty() {
+        say("no job that has ended is there, unless it is pinned");
+    }
+    Ok(ids)
+}
+
+/// Asks whether so many jobs are to go.
+async fn agrees_to_all(n_jobs: usize) -> Result<bool, Failure> {
+    if n_jobs == 0 {
+        return Ok(true);
+    }
+    if !sessions::can_ask() {
+        let why = format!("{n_jobs} jobs have ended, and there is no terminal to ask at");
+        return Err(Failure::not_started("usage", why).with_hint("stead rm --ended --yes"));
+    }
+    let s = if n_jobs == 1 { "" } else { "s" };
+    Ok(ask::agrees(&format!("Remove {n_jobs} job{s} that ended? [y/N] ")).await)
 }
 
 fn tell(gone: &Gone) {
@@ -107,7 +136,8 @@ fn tell(gone: &Gone) {
 async fn agrees(client: &Client, jobs: &[String]) -> Result<bool, Failure> {
     if !sessions::can_ask() {
         let why = "there is no terminal to ask at whether the work is to go";
-        return Err(Failure::not_started("usage", why).with_hint("stead rm --discard --yes JOB"));
+        return Err(Failure::not_started("usage", why)
+            .with_hint(format!("stead rm --discard --yes {}", jobs.join(" "))));
     }
     for job in jobs {
         let row = show(client, job).await?;
