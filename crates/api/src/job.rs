@@ -49,6 +49,9 @@ pub struct JobRow {
     pub waiting_for: Option<String>,
     /// The program's process id while it runs.
     pub pid: Option<u32>,
+    /// The version of the job's host, where that is another one than the daemon's. There only then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_version: Option<String>,
     /// Whether lists keep showing it.
     pub pinned: bool,
     /// RFC 3339.

@@ -54,6 +54,8 @@ pub struct Program {
     pub command: Vec<String>,
     /// Its process id while it runs.
     pub pid: Option<u32>,
+    /// Which build its host is, while it runs and where that is known.
+    pub host_version: Option<String>,
     /// The session file that it writes, where that is known.
     pub session_file: Option<PathBuf>,
     /// The worktree of its own that it works in.

@@ -42,13 +42,10 @@ impl Sessions {
                         wanted.since.is_some_and(|since| at < since)
                     });
                 let new = page.sessions.into_iter().filter(|one| known.insert(one.id.clone()));
-                let new = new.map(|session| self.as_seen(session));
-                for session in new {
-                    let parked = session.run.clone().filter(|run| run.phase == Phase::Parked);
-                    let row = row(session);
-                    if wanted.takes(&row) {
-                        rows.push(self.with_question(row, parked).await);
-                    }
+                let new: Vec<(Row, Option<RunMark>)> =
+                    new.map(|session| listed(self.as_seen(session))).collect();
+                for (row, parked) in new.into_iter().filter(|(row, _)| wanted.takes(row)) {
+                    rows.push(self.with_question(row, parked).await);
                 }
                 filter.after = page.next;
                 if is_last || filter.after.is_none() || ROSTER_SESSIONS_MAX <= rows.len() {
@@ -65,9 +62,8 @@ impl Sessions {
     /// # Errors
     /// When there is no such session.
     pub async fn listed(&self, _caller: &Caller, session: &SessionId) -> Result<Row, Failure> {
-        let stored = self.row(session).await?;
-        let parked = stored.run.clone().filter(|run| run.phase == Phase::Parked);
-        Ok(self.with_question(row(stored), parked).await)
+        let (row, parked) = listed(self.row(session).await?);
+        Ok(self.with_question(row, parked).await)
     }
 
     /// Puts the call into a row that its run asks for: whoever is to answer need not look for it.
@@ -192,6 +188,12 @@ fn status(phase: Option<Phase>) -> Option<&'static str> {
     }
 }
 
+/// Returns a session's row, and its run where that waits for somebody.
+fn listed(session: SessionRow) -> (Row, Option<RunMark>) {
+    let parked = session.run.clone().filter(|run| run.phase == Phase::Parked);
+    (row(session), parked)
+}
+
 fn row(session: SessionRow) -> Row {
     let phase = session.run.as_ref().map(|run| run.phase);
     let is_over = phase.is_none_or(Phase::is_ended);
@@ -223,75 +225,4 @@ fn row(session: SessionRow) -> Row {
 }
 
 #[cfg(test)]
-mod tests {
-    use daemon::caller::{CallerKind, Carrier};
-    use store::NewSession;
-
-    use super::*;
-    use crate::stage;
-
-    #[test]
-    fn a_question_takes_one_line_and_no_more_than_its_room() {
-        let block = |tool: &str, input: serde_json::Value| Block {
-            id: vocab::ids::BlockId::generate(),
-            call: serde_json::from_value("c".into()).unwrap(),
-            tool: tool.to_owned(),
-            input,
-            asked_at: 0,
-            deadline_at: None,
-            answer: None,
-        };
-        let bash = |command: &str| block("bash", serde_json::json!({ "command": command }));
-        let long = "x".repeat(ROSTER_QUESTION_CHARS_MAX * 2);
-        let cut = format!("bash: {}…", &long[..ROSTER_QUESTION_CHARS_MAX - 7]);
-        for (blocks, expected) in [
-            (vec![bash("rm -rf build")], Some("bash: rm -rf build")),
-            (vec![bash("rm\t\u{1b}[2J a\nb")], Some("bash: rm [2J a …")),
-            (vec![block("own", serde_json::json!({})), bash("ls")], Some("own (and 1 more)")),
-            (vec![bash(&long)], Some(cut.as_str())),
-            (Vec::new(), None),
-        ] {
-            assert_eq!(question(&blocks).as_deref(), expected);
-        }
-    }
-
-    #[tokio::test]
-    async fn so_many_sessions_stand_in_the_list_of_all() {
-        let (_dir, sessions) = stage::sessions();
-        for n in 0..=ROSTER_SESSIONS_MAX {
-            let new = NewSession { title: n.to_string(), ..NewSession::default() };
-            let batch = Batch::of_session(sessions.store.epoch(), SessionId::generate());
-            let batch = batch.change(Change::CreateSession(new)).fact(SessionFact::SessionCreated);
-            sessions.store.append(batch).await.unwrap();
-        }
-        let all = sessions.roster(&Wanted::default()).await.unwrap();
-        assert_eq!(all.len(), ROSTER_SESSIONS_MAX);
-        // Those that were active last are there.
-        assert_eq!(all[0].name, ROSTER_SESSIONS_MAX.to_string());
-        let later = Wanted { since: Some(Timestamp::from_millis(i64::MAX)), cwd: None };
-        assert_eq!(sessions.roster(&later).await.unwrap(), []);
-        // What is pinned does not age, and a pin is no activity: the end stays when it was.
-        let last = &all[ROSTER_SESSIONS_MAX - 1];
-        let oldest: SessionId = last.id.parse().unwrap();
-        let person = Caller::passed(CallerKind::Person, Carrier::Socket);
-        let pinned = sessions.pin(&person, &oldest, true).await.unwrap();
-        assert_eq!((pinned.pinned, pinned.ended_at), (true, last.ended_at));
-        let renamed = sessions.rename(&person, &oldest, "kept").await.unwrap();
-        assert_eq!(renamed.ended_at, last.ended_at);
-        let kept = sessions.roster(&later).await.unwrap();
-        assert_eq!(kept.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), [oldest.as_str()]);
-        // However many are more recent, and however many are pinned.
-        let recent = Batch::of_session(sessions.store.epoch(), SessionId::generate());
-        let recent = recent.change(Change::CreateSession(NewSession::default()));
-        sessions.store.append(recent.fact(SessionFact::SessionCreated)).await.unwrap();
-        let everything = sessions.roster(&Wanted::default()).await.unwrap();
-        assert_eq!((everything.len(), &everything[0].name[..]), (ROSTER_SESSIONS_MAX, "kept"));
-        for row in &all[..=STORE_LIST_MAX] {
-            sessions.pin(&person, &row.id.parse().unwrap(), true).await.unwrap();
-        }
-        assert_eq!(sessions.roster(&later).await.unwrap().len(), STORE_LIST_MAX + 2);
-        let agent = Caller::passed(CallerKind::Agent(None), Carrier::Socket);
-        let refused = sessions.pin(&agent, &oldest, false).await.unwrap_err();
-        assert_eq!(refused.code, "person_required");
-    }
-}
+mod tests;

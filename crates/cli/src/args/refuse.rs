@@ -116,7 +116,7 @@ fn meant_value(words: &[OsString]) -> Option<String> {
     let (before, _) = of_bg(words)?;
     let pair =
         before.windows(2).find(|pair| VALUED.contains(&pair[0]) && pair[1].starts_with('-'))?;
-    let joined = quoted(&clean_line(&format!("{}={}", pair[0], pair[1])));
+    let joined = format!("{}={}", pair[0], quoted(&clean_line(pair[1])));
     Some(format!("a value that begins with a dash is joined by =: {joined}"))
 }
 

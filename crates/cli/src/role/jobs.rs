@@ -143,12 +143,23 @@ pub(crate) fn shown(text: &str) -> anyhow::Result<Shown> {
 /// Tells why a job is as it is.
 async fn explain(client: &Client, job: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let answer = client.json::<(), Value>(Endpoint::JobExplain, Target::of(job), None).await;
-    let told = answer.map_err(|error| meant(job, error))?;
+    let mut told = answer.map_err(|error| meant(job, error))?;
+    let row = show(client, job).await?;
     if as_json {
+        if let (Value::Object(fields), Some(version)) = (&mut told, row.host_version) {
+            fields.insert("host_version".to_owned(), version.into());
+        }
         return Ok(print::json(&told));
     }
     let explanation: arbiter::Explanation = serde_json::from_value(told)?;
-    Ok(print::out(&clean::clean(&explanation.to_string())))
+    let mut text = explanation.to_string();
+    if let Some(version) = &row.host_version {
+        let id = &row.id;
+        text.push_str(&format!(
+            "  host: version {version}; stead upgrade {id} makes it this one\n"
+        ));
+    }
+    Ok(print::out(&clean::clean(&text)))
 }
 
 /// Asks for an operation on what a text means.

@@ -113,7 +113,10 @@ impl Jobs {
         path: PathBuf,
     ) -> Result<(), Failure> {
         self.allow(caller, id).await?;
-        self.order(id, &Control::Upgrade { path }).await.map(drop)
+        self.order(id, &Control::Upgrade { path }).await?;
+        self.book().set_host_version(id, None);
+        self.learn(id).await;
+        Ok(())
     }
 
     /// Lets go of everyone who looks at a job.

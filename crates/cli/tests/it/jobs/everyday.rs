@@ -15,7 +15,7 @@ fn ended(home: &Home, name: &str) -> String {
 fn a_stop_without_a_daemon_ends_the_jobs_that_were_kept() {
     let home = Home::new();
     let id = bg(&home, "sleep 1000");
-    let host: u32 = serde_json::from_value(note(&home, &id)["hostPid"]["pid"].clone()).unwrap();
+    let host: u32 = serde_json::from_value(note(&home, &id)["hostPid"].clone()).unwrap();
     let line = fs::read(format!("/proc/{host}/cmdline")).unwrap();
     assert!(line.starts_with(format!("stead\0host\0{id}").as_bytes()), "{line:?}");
     assert_eq!(fs::read_to_string(format!("/proc/{host}/comm")).unwrap(), "stead\n");
