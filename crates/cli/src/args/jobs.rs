@@ -232,10 +232,8 @@ pub(crate) struct Wait {
 
 /// Reads a number of seconds.
 fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| "it is no number of seconds".to_owned())?;
-    if number.is_nan() || number < 0.0 {
-        return Err("it is no number of seconds".to_owned());
-    }
+    let number = text.parse().ok().filter(|number: &f64| 0.0 <= *number);
+    let number = number.ok_or_else(|| "it is no number of seconds".to_owned())?;
     // What is beyond all counting is as long as it takes.
     Ok(Duration::try_from_secs_f64(number).unwrap_or(Duration::MAX))
 }

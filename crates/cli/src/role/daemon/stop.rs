@@ -41,7 +41,7 @@ pub(super) async fn run(
         return nobody(paths, wish, agreed).await;
     };
     let alive = alive(&client).await;
-    let Some(keep_jobs) = agreement(alive, wish.keep_jobs, agreed, QUESTION).await else {
+    let Some(keep_jobs) = agreement(alive, wish, (agreed, QUESTION)).await else {
         print::err("stead: the daemon goes on\n");
         return Ok(ExitCode::from(exit::REFUSED));
     };
@@ -55,10 +55,10 @@ pub(super) async fn run(
 /// nothing is to be done.
 async fn agreement(
     alive: Option<Alive>,
-    keeps_jobs: bool,
-    agreed: bool,
-    question: &str,
+    wish: StopRequest,
+    (agreed, question): (bool, &str),
 ) -> Option<bool> {
+    let keeps_jobs = wish.keep_jobs;
     if agreed || !can_ask() || !alive.is_some_and(|alive| alive.ends(keeps_jobs)) {
         return Some(keeps_jobs);
     }
@@ -90,7 +90,7 @@ async fn nobody(paths: &Paths, wish: StopRequest, agreed: bool) -> anyhow::Resul
     let alive = Alive { jobs: hosted(paths), runs: 0 };
     if 0 < alive.jobs {
         let question = "No daemon is running. End what runs without it?";
-        let Some(keep_jobs) = agreement(Some(alive), wish.keep_jobs, agreed, question).await else {
+        let Some(keep_jobs) = agreement(Some(alive), wish, (agreed, question)).await else {
             print::err("stead: the jobs go on\n");
             return Ok(ExitCode::from(exit::REFUSED));
         };
