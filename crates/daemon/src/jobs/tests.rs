@@ -187,6 +187,7 @@ fn wish(command: &[&str], name: Option<&str>) -> Dispatch {
         cwd: "/".into(),
         command: command.iter().map(|word| (*word).to_owned()).collect(),
         env: [("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())].into(),
+        record: true,
         ..Dispatch::default()
     }
 }
