@@ -66,6 +66,11 @@ pub(crate) enum Called {
 /// The name of this program.
 pub(crate) const PROGRAM: &str = "stead";
 
+/// Has the kernel call this process by the program's name, wherever it was started from.
+pub(crate) fn be_called() {
+    rustix::thread::set_name(c"stead").ok();
+}
+
 /// Returns how this program is called; none where it cannot be said where it is.
 pub(crate) fn called() -> Option<Called> {
     // Through /proc it is this very file, also where its name is gone.

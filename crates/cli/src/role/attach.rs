@@ -63,7 +63,9 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
     };
     if let Some(record) = files.read_exit().map_err(Failure::from)? {
         let why = format!("job {id} has ended: {}", how(&record));
-        return Err(Failure::not_started("job_ended", why).into());
+        let hint =
+            format!("stead logs {id} shows its last screen, stead respawn {id} starts it again");
+        return Err(Failure::not_started("job_ended", why).with_hint(hint).into());
     }
     // Held for as long as it is shown here.
     let _within = within(&files)?;
@@ -133,7 +135,7 @@ fn tell(files: &JobFiles, outcome: Outcome) -> Result<u8, Failure> {
 }
 
 fn tell_end(id: &JobId, record: &ExitRecord) {
-    print::err(&format!("session ended · {id} · {}\n", how(record)));
+    print::err(&format!("job ended · {id} · {}\n", how(record)));
 }
 
 /// Says how a job ended in a few words.

@@ -97,10 +97,17 @@ fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
             let rows = String::from_utf8_lossy(&bytes).into_owned();
             record::mended(files, &rows).unwrap_or(rows)
         }
+        Ok(None) if files.read().is_ok_and(|job| !job.record) => return Err(unkept(files).into()),
         Ok(None) => String::new(),
         Err(error) => return Err(Failure::from(error).into()),
     };
     Ok((text, false))
+}
+
+/// Says of a job that has ended that it has left nothing, as was asked for.
+fn unkept(files: &JobFiles) -> Failure {
+    let why = format!("nothing that job {} showed was kept, as --no-record asked", files.id());
+    Failure::not_started("not_recorded", why)
 }
 
 fn follow(files: &JobFiles, guard: Option<&Guard>) -> anyhow::Result<ExitCode> {

@@ -112,7 +112,7 @@ async fn remove(client: &Client, texts: &[String], agreed: bool) -> anyhow::Resu
     let mut rows: Vec<SessionRow> = Vec::new();
     for text in texts {
         let row = resolve::session(client, text).await?;
-        is_named(text, &row)?;
+        is_named(text, &row, ("sessions rm", agreed))?;
         if !rows.iter().any(|known| known.id == row.id) {
             rows.push(row);
         }
@@ -125,9 +125,15 @@ pub(crate) fn can_ask() -> bool {
     print::stdin_is_terminal() && Look::of_process().err.terminal
 }
 
-/// Refuses a text that does not name a session's id where nobody can be asked.
-pub(crate) fn is_named(text: &str, row: &SessionRow) -> Result<(), Failure> {
-    if can_ask() || names_id(text, &row.id) { Ok(()) } else { Err(by_title(text, row)) }
+/// Refuses a part of a title where nobody stands by it. A whole title and an id are as clear as those of a job.
+/// Beside the command's words stands whether the person has agreed already.
+pub(crate) fn is_named(
+    text: &str,
+    row: &SessionRow,
+    (verb, agreed): (&str, bool),
+) -> Result<(), Failure> {
+    let is_clear = agreed || row.title == text || names_id(text, &row.id);
+    if is_clear || can_ask() { Ok(()) } else { Err(by_title(text, row, verb)) }
 }
 
 /// Deletes sessions after asking, where somebody can be asked.
@@ -145,7 +151,7 @@ pub(crate) async fn delete(
         let done = client.json::<(), Done>(Endpoint::SessionDelete, target, None).await;
         done.map_err(Failure::from)?;
         let title = print::clean::clean_line(&row.title);
-        print::err(&format!("stead: deleted {}  {title}\n", words::short_id(&row.id)));
+        print::err(&format!("removed · session {} · {title}\n", words::short_id(&row.id)));
     }
     Ok(ExitCode::from(exit::OK))
 }
@@ -182,14 +188,13 @@ fn n_digits_of(text: &str, id: &str) -> Option<usize> {
     (begins || bare.ends_with(named)).then_some(named.len())
 }
 
-fn by_title(text: &str, row: &SessionRow) -> Failure {
+fn by_title(text: &str, row: &SessionRow, verb: &str) -> Failure {
     let (short, title) = (words::short_id(&row.id), print::clean::clean_line(&row.title));
-    let what = match text == row.title {
-        true => "the title of".to_owned(),
-        false => why_unclear(text, ("title", &row.title), &row.id),
-    };
+    let what = why_unclear(text, ("title", &row.title), &row.id);
     let why = format!("{text:?} is {what} {title} ({short}), and there is no terminal to ask at");
-    Failure::not_started("usage", why).with_hint(format!("name its id: stead sessions rm {short}"))
+    let hint =
+        format!("stead {verb} {short} names it by its id; its whole title, or -y, works as well");
+    Failure::not_started("usage", why).with_hint(hint)
 }
 
 /// Asks whether all of these are to go.

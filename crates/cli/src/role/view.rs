@@ -33,7 +33,7 @@ pub(crate) fn run(args: &View) -> anyhow::Result<ExitCode> {
     super::block_on(async move {
         let client = client::connect(&env::paths()?).await?;
         let dir = args.cwd.as_deref().unwrap_or(Path::new("."));
-        let setup = setup(client, run::absolute(dir)?)?;
+        let setup = setup(client, run::directory(dir)?)?;
         let cwd = args.cwd.is_some().then(|| setup.ground.cwd.clone());
         let watch = guard.as_ref().map(|guard| |moment| watch(guard, moment));
         let watch = watch.as_ref().map(|watch| watch as tui::run::Guard<'_>);

@@ -45,13 +45,14 @@ fn what_is_typed_reaches_the_program_and_its_end_is_told() {
     assert_ne!(terminal.modes(), before);
     terminal.type_in("abc\r");
     terminal.wait_for("got:abc");
-    terminal.wait_for(&format!("session ended · {} · exit code 3", host.id()));
+    terminal.wait_for(&format!("job ended · {} · exit code 3", host.id()));
     assert_eq!(terminal.end(), 0, "{}", terminal.seen);
     assert_eq!(terminal.modes(), before);
     assert!(!guard.is_alive());
 
     let mut again = attach(&home, &host, &[]);
     again.wait_for("has ended: exit code 3 (job_ended)");
+    again.wait_for(&format!("stead respawn {} starts it again", host.id()));
     assert_eq!(again.end(), 1);
 }
 

@@ -97,7 +97,7 @@ fn an_editor_is_seen_typed_into_and_left() {
     shell.tmux.wait_for("again");
     shell.tmux.type_in(":q!");
     shell.tmux.keys(&["Enter"]);
-    shell.tmux.wait_for(&format!("session ended · {} · exit code 0", host.id()));
+    shell.tmux.wait_for(&format!("job ended · {} · exit code 0", host.id()));
     shell.is_restored();
 }
 

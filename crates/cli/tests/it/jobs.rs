@@ -17,6 +17,7 @@ use crate::{
 };
 
 mod at_once;
+mod everyday;
 mod first_steps;
 mod flood;
 mod found;

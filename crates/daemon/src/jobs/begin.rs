@@ -293,6 +293,7 @@ impl Jobs {
     }
 
     fn record(&self, id: JobId, caller: &Caller, wish: Dispatch) -> Result<JobRecord, Failure> {
+        name::check(&wish.wanted_name())?;
         let name = name::unique(&wish.wanted_name(), &self.book().names());
         let session_file = wish.session_file.or_else(|| session_file(&wish.command, &wish.cwd));
         let is_agent = arbiter::agent::of(&wish.command).is_some();

@@ -194,6 +194,7 @@ fn wish(command: &[&str], name: Option<&str>) -> Dispatch {
         cwd: "/".into(),
         command: command.iter().map(|word| (*word).to_owned()).collect(),
         env: [("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())].into(),
+        record: true,
         ..Dispatch::default()
     }
 }
@@ -220,6 +221,7 @@ async fn a_job_runs_is_listed_and_ends_as_its_program_does() {
     check(&mut life, "kill -9 $$", "failed", Some("killed by SIGKILL")).await;
     let row = life.run("echo hi; read x; echo got:$x; read y").await;
     assert_eq!((row.condition.state, row.ended_at), (JobState::Working, None));
+    assert_eq!(row.program.host_version.as_deref(), Some(env!("CARGO_PKG_VERSION")));
     life.fact("job_started", &row.id).await;
     life.shows(&id(&row), "hi").await;
     life.jobs.send(&person(), &id(&row), "abc\r".into()).await.unwrap();

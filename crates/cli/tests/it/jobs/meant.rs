@@ -102,7 +102,7 @@ fn who_waits_at_a_terminal_is_told_for_what() {
     terminal.wait_for("(waits for a review)");
     terminal.wait_for(&format!("stead attach {id} shows what it asks"));
     home.stead(&["stop", "asker"]).with(0);
-    terminal.wait_for(&format!("stopped · {id} · asker · "));
+    terminal.wait_for(&format!("stopped · {id} · asker"));
     assert_eq!(terminal.end(), 1, "{}", terminal.seen);
     // Nobody watches here, so that there is only the end.
     let told = home.stead(&["wait", "asker"]).with(1);

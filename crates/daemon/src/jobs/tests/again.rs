@@ -177,7 +177,7 @@ async fn an_end_before_is_never_told_of_a_life_whose_host_died_as_it_began() {
     let failure = life.jobs.respawn(&person(), &job).await.unwrap_err();
     assert_eq!((failure.code.as_str(), failure.effect), ("host_failed", Effect::Indeterminate));
     check_died(&life, &job).await;
-    assert_eq!(*launcher.cleared.lock().unwrap(), [job.clone()]);
+    assert_eq!(*launcher.cleared.lock().unwrap(), std::slice::from_ref(&job));
     life.store.close().await.unwrap();
     // The next daemon tells the same.
     check_died(&rig.begin().await, &job).await;
@@ -211,7 +211,11 @@ async fn an_end_before_is_put_back_after_a_crash_only_where_nothing_began() {
             let mut next = rig.begin().await;
             next.ended(&job).await;
             check_died(&next, &job).await;
-            assert_eq!(*rig.launcher.cleared.lock().unwrap(), [job.clone()], "{n_start}");
+            assert_eq!(
+                *rig.launcher.cleared.lock().unwrap(),
+                std::slice::from_ref(&job),
+                "{n_start}"
+            );
             next.store.close().await.unwrap();
         }
     }
