@@ -16,6 +16,7 @@ use rustix::{
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
     termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize},
 };
+use stdx::clock::Clock;
 use vocab::limits::{ATTACH_FENCE_MS_MAX, ATTACH_INPUT_BYTES_MAX, ATTACH_RESTORE_MS_MAX};
 
 use super::*;
