@@ -2,7 +2,7 @@
 
 use store::{
     Batch, Change, Cursor, NewSession, Phase, Store, StoreError,
-    rows::{Filter, Fit, MessagePage},
+    rows::{Filter, MessagePage},
 };
 use vocab::{
     fact::SessionFact,
@@ -161,7 +161,10 @@ async fn short_forms_resolve_or_name_the_candidates() {
     let whole = session(&store, &full[20..]).await;
     assert_eq!(found(&full[20..]).await, [whole]);
     let fits = store.fitting("the parser").await.unwrap().unwrap();
-    assert_eq!((fits.fit, fits.sessions.len(), fits.more), (Fit::Part, STORE_CANDIDATES_MAX, 5));
+    assert_eq!(
+        (fits.fit, fits.sessions.len(), fits.more),
+        (vocab::ids::Fit::Part, STORE_CANDIDATES_MAX, 5)
+    );
     for form in ["s", "fix the"] {
         let found = found(form).await;
         assert_eq!((found.len(), &found[0]), (STORE_CANDIDATES_MAX, ids.last().unwrap()), "{form}");
