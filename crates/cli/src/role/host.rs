@@ -34,6 +34,7 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
 
 fn serve(words: &[OsString]) -> Result<(), Failure> {
     stdx::memory::live_long();
+    sandbox::signals::survive_the_file_limit();
     let usage =
         || Failure::not_started("usage", format!("stead {WORD} ID [{DETACH} [{CGROUP} DIR]]"));
     let (id, flags) = words.split_first().ok_or_else(usage)?;
