@@ -113,7 +113,7 @@ fn a_living_daemon_is_found_although_its_registration_was_removed() {
     let started = home.stead(&["daemon", "start", "--json"]).with(0);
     let started: Value = serde_json::from_str(&started.out).unwrap();
     let registration = home.path("state/daemon.json");
-    std::fs::remove_file(&registration).unwrap();
+    stdx::state_file::remove(&registration).unwrap();
     let again = home.stead(&["daemon", "start", "--json"]).with(0);
     assert_eq!(serde_json::from_str::<Value>(&again.out).unwrap()["pid"], started["pid"]);
     home.stead(&["ls"]).with(0);
