@@ -177,7 +177,7 @@ fn what_never_answers_is_given_up_on() {
     let said = String::from_utf8_lossy(&end.stderr);
     assert_eq!(end.status.code(), Some(5), "{said}");
     assert!(said.contains("daemon_unreachable") && said.contains("does not answer"), "{said}");
-    assert!(said.contains("hint: end the process"), "{said}");
+    assert!(said.contains("end the process that listens there"), "{said}");
 }
 
 #[test]
