@@ -11,3 +11,7 @@ pub mod transport;
 pub mod offer;
 pub mod connection;
 pub mod server;
+pub mod client;
+
+#[cfg(test)]
+mod tests;

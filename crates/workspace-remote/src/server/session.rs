@@ -104,7 +104,7 @@ pub(super) struct Session {
 /// What happens to a connection.
 enum Event {
     Heard(Option<Result<Frame, Broken>>),
-    Broken(Broken),
+    Lost,
     Told(Told),
     Notice,
     Published,
@@ -253,7 +253,7 @@ impl Session {
         let written = poll_fn(|context| {
             let Some(outgoing) = outgoing.as_mut() else { return Poll::Pending };
             match poll_write(outgoing, context, || line.take()) {
-                Poll::Ready(broken) => Poll::Ready(Event::Broken(broken)),
+                Poll::Ready(_) => Poll::Ready(Event::Lost),
                 Poll::Pending if wants_room && line.has_room() => Poll::Ready(Event::Room),
                 Poll::Pending => Poll::Pending,
             }
@@ -297,7 +297,7 @@ impl Session {
             Event::Heard(Some(Err(Broken::Violation(violation)))) => {
                 self.connection.fail(&violation);
             }
-            Event::Heard(_) | Event::Broken(_) => {
+            Event::Heard(_) | Event::Lost => {
                 *transport = None;
                 self.lost();
             }

@@ -1,0 +1,4 @@
+//! The crate at its boundary: `client(server(W))` beside W, over lines that hold and lines that break.
+
+mod rig;
+mod laws;
