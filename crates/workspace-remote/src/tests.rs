@@ -2,3 +2,5 @@
 
 mod rig;
 mod laws;
+mod witness;
+mod cuts;

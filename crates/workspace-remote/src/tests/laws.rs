@@ -8,7 +8,7 @@ use crate::transport::memory::Cut;
 async fn check(local: bool, wire: Wire) {
     let place = local.then(Local::open);
     let workspace = place.as_ref().map_or_else(rig::fake, |place| place.owner.borrow());
-    let remote = rig::join(workspace, &wire).await.unwrap();
+    let remote = rig::join(workspace, &wire).await;
     assert_eq!(law::broken(remote.borrow()).await, Vec::<String>::new());
     assert!(!remote.is_busy());
     Box::new(remote).close().await;

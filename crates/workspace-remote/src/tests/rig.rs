@@ -72,12 +72,19 @@ pub(super) fn without_resume(mut options: ClientOptions) -> ClientOptions {
 }
 
 /// Joins a client to a workspace through a server.
-pub(super) async fn join(
-    workspace: Arc<dyn Workspace>,
-    wire: &Wire,
-) -> Result<RemoteOwner, ConnectError> {
+pub(super) async fn join(workspace: Arc<dyn Workspace>, wire: &Wire) -> RemoteOwner {
     let options = options(&*workspace);
-    RemoteWorkspace::connect(connector(&server(workspace), wire), options).await
+    connect(&connector(&server(workspace), wire), &options).await
+}
+
+/// Connects; a line that breaks within the greeting is no connection yet, so it is tried again.
+pub(super) async fn connect(connector: &Connector, options: &ClientOptions) -> RemoteOwner {
+    let connect = || RemoteWorkspace::connect(Arc::clone(connector), options.clone());
+    match connect().await {
+        Ok(remote) => remote,
+        Err(ConnectError::Unreachable(_)) => connect().await.unwrap(),
+        Err(error) => panic!("{error}"),
+    }
 }
 
 pub(super) fn fake() -> Arc<dyn Workspace> {

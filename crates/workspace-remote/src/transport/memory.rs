@@ -13,9 +13,7 @@ use std::{
 
 use futures_util::{Future, Sink, StreamExt, stream};
 use tokio::sync::mpsc;
-use tokio_util::{
-    sync::{CancellationToken, PollSender, WaitForCancellationFutureOwned},
-};
+use tokio_util::sync::{CancellationToken, PollSender, WaitForCancellationFutureOwned};
 
 use super::{Broken, Said, Transport};
 use crate::frame::Frame;
@@ -31,7 +29,7 @@ pub struct Cut(Arc<Plan>);
 struct Plan {
     /// Messages until the break, by direction; negative for never.
     left: [AtomicI64; 2],
-    lossy: bool,
+    fate: Fate,
 }
 
 /// Whose messages are counted.
@@ -56,20 +54,21 @@ impl Cut {
     /// Never breaks.
     #[must_use]
     pub fn never() -> Self {
-        Self(Arc::new(Plan { left: [AtomicI64::new(-1), AtomicI64::new(-1)], lossy: false }))
+        Self::plan([-1, -1], Fate::Arrives)
     }
 
     /// Breaks at the message of that index, counted from 0 over all lines with this plan.
     #[must_use]
     pub fn at(side: Side, message_idx: u32, fate: Fate) -> Self {
-        let plan = Self::never();
-        plan.0.left[side as usize].store(i64::from(message_idx), Ordering::SeqCst);
-        Self(Arc::new(Plan {
-            left: [0, 1].map(|at: usize| {
-                AtomicI64::new(plan.0.left.get(at).map_or(-1, |left| left.load(Ordering::SeqCst)))
-            }),
-            lossy: fate == Fate::Lost,
-        }))
+        let left = i64::from(message_idx);
+        match side {
+            Side::First => Self::plan([left, -1], fate),
+            Side::Second => Self::plan([-1, left], fate),
+        }
+    }
+
+    fn plan(left: [i64; 2], fate: Fate) -> Self {
+        Self(Arc::new(Plan { left: left.map(AtomicI64::new), fate }))
     }
 
     /// Tells whether the break has happened.
@@ -124,7 +123,7 @@ struct Receiving {
 impl Receiving {
     fn stream(receiver: mpsc::Receiver<Frame>, cut: &Cut, broken: &CancellationToken) -> super::Incoming {
         let breaks = Box::pin(broken.clone().cancelled_owned());
-        let mut receiving = Self { receiver, lossy: cut.0.lossy, broken: broken.clone(), breaks };
+        let mut receiving = Self { receiver, lossy: cut.0.fate == Fate::Lost, broken: broken.clone(), breaks };
         stream::poll_fn(move |context| receiving.poll(context)).boxed()
     }
 
@@ -172,7 +171,7 @@ impl Sink<Said> for Sending {
             return Ok(());
         };
         let cut = this.cut.counts(this.side);
-        if cut && this.cut.0.lossy {
+        if cut && this.cut.0.fate == Fate::Lost {
             this.broken.cancel();
             return this.check();
         }
