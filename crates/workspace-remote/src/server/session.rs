@@ -196,7 +196,7 @@ impl Session {
                 self.act(action);
             }
         }
-        if self.drained && self.connection.is_idle() {
+        if self.drained && self.connection.is_idle() && !self.connection.is_closed() {
             let message = "the runtime ends";
             self.connection.close(CloseStatus::GoingAway, "draining", message);
             self.settle();

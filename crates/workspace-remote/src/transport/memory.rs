@@ -29,6 +29,8 @@ pub struct Cut(Arc<Plan>);
 struct Plan {
     /// Messages until the break, by direction; negative for never.
     left: [AtomicI64; 2],
+    /// What `left` becomes after a break.
+    after: i64,
     fate: Fate,
 }
 
@@ -50,28 +52,38 @@ pub enum Fate {
     Lost,
 }
 
+fn left(side: Side, n_messages: i64) -> [i64; 2] {
+    match side {
+        Side::First => [n_messages, -1],
+        Side::Second => [-1, n_messages],
+    }
+}
+
 impl Cut {
     /// Never breaks.
     #[must_use]
     pub fn never() -> Self {
-        Self::plan([-1, -1], Fate::Arrives)
+        Self::plan([-1, -1], i64::MIN, Fate::Arrives)
     }
 
     /// Breaks at the message of that index, counted from 0 over all lines with this plan.
     #[must_use]
     pub fn at(side: Side, message_idx: u32, fate: Fate) -> Self {
-        let left = i64::from(message_idx);
-        match side {
-            Side::First => Self::plan([left, -1], fate),
-            Side::Second => Self::plan([-1, left], fate),
-        }
+        Self::plan(left(side, i64::from(message_idx)), i64::MIN, fate)
     }
 
-    fn plan(left: [i64; 2], fate: Fate) -> Self {
-        Self(Arc::new(Plan { left: left.map(AtomicI64::new), fate }))
+    /// Breaks again and again, each time after so many messages of that side.
+    #[must_use]
+    pub fn every(side: Side, n_messages: u32, fate: Fate) -> Self {
+        let n_messages = i64::from(n_messages);
+        Self::plan(left(side, n_messages), n_messages, fate)
     }
 
-    /// Tells whether the break has happened.
+    fn plan(left: [i64; 2], after: i64, fate: Fate) -> Self {
+        Self(Arc::new(Plan { left: left.map(AtomicI64::new), after, fate }))
+    }
+
+    /// Tells whether a break that happens once has happened.
     #[must_use]
     pub fn happened(&self) -> bool {
         self.0.left.iter().any(|left| left.load(Ordering::SeqCst) == i64::MIN)
@@ -80,8 +92,9 @@ impl Cut {
     /// Counts a message; true when the line breaks at it.
     fn counts(&self, side: Side) -> bool {
         let left = &self.0.left[side as usize];
+        let after = self.0.after;
         let step = |left: i64| match left {
-            0 => Some(i64::MIN),
+            0 => Some(after),
             left if left > 0 => Some(left - 1),
             _ => None,
         };
