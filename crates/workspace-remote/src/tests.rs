@@ -4,3 +4,4 @@ mod rig;
 mod laws;
 mod witness;
 mod cuts;
+mod speed;

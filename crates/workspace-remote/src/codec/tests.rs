@@ -1,1 +1,110 @@
+use super::*;
 
+fn small() -> Bounds {
+    Bounds {
+        bytes_max: 200,
+        depth_max: 3,
+        keys_max: 3,
+        items_max: 4,
+        string_bytes_max: 10,
+        values_max: 12,
+    }
+}
+
+fn check(text: &[u8], expected: Result<(&str, Option<u64>), CloseStatus>) {
+    let found = scan(text, &small());
+    let found = found.map(|head| (head.kind, head.id)).map_err(|violation| violation.status);
+    assert_eq!(found, expected, "{}", String::from_utf8_lossy(text));
+}
+
+#[test]
+fn a_message_tells_its_type_and_id_before_it_is_parsed() {
+    check(br#"{"type":"read","id":7}"#, Ok(("read", Some(7))));
+    check(br#" { "id" : 7 , "type" : "read" } "#, Ok(("read", Some(7))));
+    check(br#"{"type":"a","x":{"id":1}}"#, Ok(("a", None)));
+    check(br#"{"x":[{"type":"b"}]}"#, Ok(("", None)));
+    check(br#"{"x":"type","y":"id","id":3}"#, Ok(("", Some(3))));
+    for id in ["0", "-5", "1.0", "1e3", "\"7\"", "null", "9007199254740992", "99999999999999999999"]
+    {
+        check(format!(r#"{{"id":{id}}}"#).as_bytes(), Ok(("", None)));
+    }
+    check(br#"{"id":9007199254740991}"#, Ok(("", Some(ID_MAX))));
+}
+
+#[test]
+fn what_is_no_object_is_no_message() {
+    for text in [
+        "", "   ", "7", "null", "[]", "[{}]", "{", "{]", "}", "{}{}", "{} x", r#"{"a":[}]"#,
+        r#"{"a"#, r#"{"a\"}"#, r#"{"type":"a","type":"b"}"#,
+    ] {
+        check(text.as_bytes(), Err(CloseStatus::ProtocolError));
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused() {
+    check(b"{\"a\":\"\xff\"}", Err(CloseStatus::InvalidPayload));
+    check(b"{\"a\":\"\xed\xa0\x80\"}", Err(CloseStatus::InvalidPayload));
+}
+
+#[test]
+fn every_measure_of_a_message_is_bounded() {
+    let long = format!(r#"{{"a":{}}}"#, " ".repeat(200));
+    check(long.as_bytes(), Err(CloseStatus::TooBig));
+    check(br#"{"a":[[1]]}"#, Ok(("", None)));
+    check(br#"{"a":[[[1]]]}"#, Err(CloseStatus::Policy));
+    check(br#"{"a":1,"b":2,"c":3}"#, Ok(("", None)));
+    check(br#"{"a":1,"b":2,"c":3,"d":4}"#, Err(CloseStatus::Policy));
+    check(br#"{"a":[1,2,3,4]}"#, Ok(("", None)));
+    check(br#"{"a":[1,2,3,4,5]}"#, Err(CloseStatus::Policy));
+    check(br#"{"a":"0123456789"}"#, Ok(("", None)));
+    check(br#"{"a":"0123456789x"}"#, Err(CloseStatus::TooBig));
+    check(br#"{"0123456789x":1}"#, Err(CloseStatus::TooBig));
+    check(br#"{"a":[1,2,3],"b":[1,2,3],"c":[1,2,3]}"#, Ok(("", None)));
+    check(br#"{"a":[1,2,3,4],"b":[1,2,3,4],"c":[1,2]}"#, Err(CloseStatus::Policy));
+}
+
+#[test]
+fn the_bounds_of_the_table_are_the_usual_ones() {
+    let usual = Bounds::usual();
+    let nested = |depth| format!(r#"{{"a":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+    assert!(scan(nested(REMOTE_DEPTH_MAX - 1).as_bytes(), &usual).is_ok());
+    assert!(scan(nested(REMOTE_DEPTH_MAX).as_bytes(), &usual).is_err());
+    let keys = |count: usize| {
+        let keys: Vec<String> = (0..count).map(|key| format!("\"{key}\":0")).collect();
+        format!("{{{}}}", keys.join(","))
+    };
+    assert!(scan(keys(REMOTE_KEYS_MAX).as_bytes(), &usual).is_ok());
+    assert!(scan(keys(REMOTE_KEYS_MAX + 1).as_bytes(), &usual).is_err());
+    let items = |count: usize| format!(r#"{{"a":[{}0]}}"#, "0,".repeat(count - 1));
+    assert!(scan(items(REMOTE_ITEMS_MAX).as_bytes(), &usual).is_ok());
+    assert!(scan(items(REMOTE_ITEMS_MAX + 1).as_bytes(), &usual).is_err());
+    let string = |len: usize| format!(r#"{{"a":"{}"}}"#, "x".repeat(len));
+    assert!(scan(string(REMOTE_STRING_BYTES_MAX).as_bytes(), &usual).is_ok());
+    assert!(scan(string(REMOTE_STRING_BYTES_MAX + 1).as_bytes(), &usual).is_err());
+    let values = |count: usize| format!(r#"{{"a":[{}0]}}"#, "[],".repeat(count));
+    let many = Bounds { items_max: usize::MAX, ..usual };
+    assert!(scan(values(REMOTE_VALUES_MAX / 2 - 1).as_bytes(), &many).is_ok());
+    assert!(scan(values(REMOTE_VALUES_MAX / 2).as_bytes(), &many).is_err());
+    let padded = |len: usize| format!("{{{}}}", " ".repeat(len - 2));
+    assert!(scan(padded(REMOTE_TEXT_BYTES_MAX).as_bytes(), &usual).is_ok());
+    assert!(scan(padded(REMOTE_TEXT_BYTES_MAX + 1).as_bytes(), &usual).is_err());
+}
+
+#[test]
+fn a_piece_is_bounded_and_has_an_id() {
+    let Frame::Binary(message) = piece_frame(3, 1 << 40, b"abc") else { unreachable!() };
+    let expected = Piece { id: 3, offset: 1 << 40, bytes: Bytes::from_static(b"abc") };
+    assert_eq!(piece(&message), Ok(expected));
+    let status = |message: Frame| {
+        let Frame::Binary(message) = message else { unreachable!() };
+        piece(&message).map_err(|violation| violation.status).err()
+    };
+    assert_eq!(status(piece_frame(1, 0, &vec![0; REMOTE_PIECE_BYTES_MAX])), None);
+    let large = piece_frame(1, 0, &vec![0; REMOTE_PIECE_BYTES_MAX + 1]);
+    assert_eq!(status(large), Some(CloseStatus::TooBig));
+    assert_eq!(status(piece_frame(0, 0, b"x")), Some(CloseStatus::ProtocolError));
+    assert_eq!(status(piece_frame(ID_MAX + 1, 0, b"x")), Some(CloseStatus::ProtocolError));
+    assert_eq!(status(piece_frame(1, 0, b"")), Some(CloseStatus::ProtocolError));
+    assert_eq!(status(Frame::Binary(Bytes::from_static(&[0; 15]))), Some(CloseStatus::ProtocolError));
+}
