@@ -217,7 +217,8 @@ impl Connection {
         let head = scan(text, &Bounds::usual())?;
         let usable = || head.id.ok_or_else(|| Violation::protocol("a request has no usable id"));
         match ClientMessage::read(head.kind, text) {
-            Ok(message) => self.message(message, now),
+            Ok(message @ ClientMessage::Goodbye(_)) => self.message(message, now),
+            Ok(message) => usable().and_then(|_| self.message(message, now)),
             Err(BadMessage::Syntax) => Err(Violation::protocol("a message is no JSON")),
             Err(BadMessage::UnknownKind) => {
                 let id = usable()?;

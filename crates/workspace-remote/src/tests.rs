@@ -5,3 +5,6 @@ mod laws;
 mod witness;
 mod cuts;
 mod speed;
+mod slow;
+mod calls;
+mod lines;

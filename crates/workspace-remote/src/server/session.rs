@@ -197,9 +197,14 @@ impl Session {
             }
         }
         if self.drained && self.connection.is_idle() && !self.connection.is_closed() {
-            let message = "the runtime ends";
-            self.connection.close(CloseStatus::GoingAway, "draining", message);
-            self.settle();
+            self.go_away();
+        }
+    }
+
+    fn go_away(&mut self) {
+        self.connection.close(CloseStatus::GoingAway, "draining", "the runtime ends");
+        while let Some(action) = self.connection.next_action() {
+            self.act(action);
         }
     }
 
@@ -289,7 +294,7 @@ impl Session {
     fn on(&mut self, event: Event, transport: &mut Option<Transport>) {
         match event {
             Event::Heard(Some(Ok(frame))) => {
-                self.deadline = Instant::now() + Duration::from_millis(REMOTE_SILENCE_MS);
+                self.wait_for(REMOTE_SILENCE_MS);
                 if let Err(violation) = self.hear(&frame) {
                     self.connection.fail(&violation);
                 }
@@ -314,16 +319,26 @@ impl Session {
             }
             Event::Takeover(takeover) => self.take_over(takeover, transport),
             Event::Draining => {
+                self.wait_for(REMOTE_END_MS);
                 self.drained = true;
                 self.connection.drain(self.now());
                 if transport.is_none() {
                     self.connection.abandon();
                 }
             }
+            // What does not end is not waited for.
+            Event::Late if self.drained => self.go_away(),
             // Silence loses the line; grace that is over ends the connection.
             Event::Late if transport.take().is_some() => self.lost(),
             Event::Late => self.connection.abandon(),
             Event::Room => {}
+        }
+    }
+
+    /// Sets the time after which it is late. Once the runtime ends, nothing moves that any more.
+    fn wait_for(&mut self, wait_ms: u64) {
+        if !self.drained {
+            self.deadline = Instant::now() + Duration::from_millis(wait_ms);
         }
     }
 
@@ -370,7 +385,7 @@ impl Session {
 
     fn take_over(&mut self, takeover: Takeover, transport: &mut Option<Transport>) {
         *transport = Some(takeover.transport);
-        self.deadline = Instant::now() + Duration::from_millis(REMOTE_SILENCE_MS);
+        self.wait_for(REMOTE_SILENCE_MS);
         match self.line.resume(takeover.n_received) {
             Ok(()) => self.line.greet(write(&Resumed { received: self.line.n_received() })),
             Err(violation) => self.connection.fail(&violation),
