@@ -63,8 +63,7 @@ pub const TABLE: &[Limit] = &joined();
 
 const fn joined() -> [Limit; N_ROWS] {
     let mut all = [ground::GROUND[0]; N_ROWS];
-    let parts =
-        [ground::GROUND, terminals::TERMINALS, wires::WIRES, rooms::ROOMS, faces::FACES];
+    let parts = [ground::GROUND, terminals::TERMINALS, wires::WIRES, rooms::ROOMS, faces::FACES];
     let (mut part, mut row, mut at) = (0, 0, 0);
     while at < N_ROWS {
         if row < parts[part].len() {

@@ -9,25 +9,25 @@ pub mod gate;
 pub mod work;
 mod request;
 mod table;
+mod admission;
 mod content;
 mod told;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use vocab::{limits::REMOTE_STRIKES_MAX, outcome::Failure, tool::Reach};
+use vocab::{limits::REMOTE_STRIKES_MAX, outcome::Failure};
 
 use self::{
-    gate::{Gate, Permit, Room},
+    gate::{Gate, Room},
     greeting::Agreed,
-    request::Asked,
-    table::{Content, Live, Order, Requests, Tombs},
+    request::{Asked, Meant},
+    table::{Content, Live, Nature, Order, Requests, Tombs},
     work::{Ending, Work},
 };
 use crate::{
     codec::{self, Bounds, scan},
     frame::{CloseStatus, Frame, Violation},
-    offer,
     protocol::{
         BadMessage, CatalogChanged, CatalogOf, ClientMessage, Closing, Problem, capability,
         hello::CatalogBody, write,
@@ -185,7 +185,7 @@ impl Connection {
         let retired: Vec<u64> = self
             .requests
             .iter_mut()
-            .filter(|(_, live)| live.runs)
+            .filter(|(_, live)| live.nature == Nature::Runs)
             .map(|(id, live)| {
                 live.retired = true;
                 *id
@@ -261,53 +261,44 @@ impl Connection {
     }
 
     fn message(&mut self, message: ClientMessage, now: Duration) -> Result<(), Violation> {
-        let message = match message {
-            ClientMessage::Call(call) if !call.arguments_prepared => {
-                self.check_fresh(call.id)?;
-                return self.strike(call.id, "the arguments are not prepared".to_owned(), now);
-            }
-            message => message,
-        };
         match request::read(message) {
-            Ok(asked) => self.request(asked, now),
-            Err(ClientMessage::Catalog(one)) => {
-                self.check_fresh(one.id)?;
-                self.tombs.insert(one.id, now);
+            Meant::Asks(asked) => return self.request(asked, now),
+            Meant::Unprepared(id) => {
+                self.check_fresh(id)?;
+                return self.strike(id, "the arguments are not prepared".to_owned(), now);
+            }
+            Meant::Catalog(id) => {
+                self.check_fresh(id)?;
+                self.tombs.insert(id, now);
                 let catalog = CatalogBody::clone(&self.served.catalog);
-                self.send(write(&CatalogOf { id: one.id, catalog }));
-                Ok(())
+                self.send(write(&CatalogOf { id, catalog }));
             }
-            Err(ClientMessage::Cancel(one)) => {
-                self.cancel(one.id, now);
-                Ok(())
-            }
-            Err(ClientMessage::More(one)) => {
-                if let Some(Live { content: Content::Sending(flow), .. }) =
-                    self.requests.get_mut(&one.id)
-                {
-                    flow.more(one.bytes);
-                    self.actions.push_back(Action::Credit(one.id));
+            Meant::Cancel(id) => self.cancel(id, now),
+            Meant::More(id, bytes) => {
+                let live = self.requests.get_mut(&id);
+                if let Some(Content::Sending(flow)) = live.map(|live| &mut live.content) {
+                    flow.more(bytes);
+                    self.actions.push_back(Action::Credit(id));
                 }
-                Ok(())
             }
-            Err(ClientMessage::Finish(one)) => self.finish(one.id),
-            Err(ClientMessage::Goodbye(_)) => {
+            Meant::Finish(id) => return self.finish(id),
+            Meant::Goodbye => {
                 self.actions.push_back(Action::Close(CloseStatus::Normal));
                 self.abandon();
-                Ok(())
             }
-            Err(_) => Err(Violation::protocol("a message came where it must not")),
+            Meant::Misplaced => {
+                return Err(Violation::protocol("a message came where it must not"));
+            }
         }
+        Ok(())
     }
 
     fn request(&mut self, asked: Asked, now: Duration) -> Result<(), Violation> {
         let Asked { id, work, room, content } = asked;
         self.check_fresh(id)?;
         let transfers = matches!(room, Room::Uploads | Room::Downloads);
-        let absent = match &work {
-            Some(Work::Exec(..)) => !self.served.exec,
-            _ => transfers && !self.agreed.has(capability::TRANSFER),
-        };
+        let absent = (matches!(work, Some(Work::Exec(..))) && !self.served.exec)
+            || (transfers && !self.agreed.has(capability::TRANSFER));
         if absent {
             self.not_supported(id, now);
             return Ok(());
@@ -323,68 +314,14 @@ impl Connection {
                 return Ok(());
             }
         };
-        let runs = match &work {
-            Some(Work::Call(call)) => {
-                offer::reach(&self.served.catalog, &call.tool) == Reach::Runs
-            }
-            Some(Work::Exec(..)) => true,
-            _ => false,
-        };
-        let changes = work.as_ref().is_none_or(Work::changes);
-        let live = Live {
-            _permits: permits,
-            content,
-            cancelled: false,
-            runs,
-            retired: false,
-            changes,
-        };
+        let nature = self.nature(work.as_ref());
+        let live = Live { _permits: permits, content, nature, cancelled: false, retired: false };
         self.requests.insert(id, live);
         match work {
             Some(work) => self.begin(id, work),
             None => self.order.expect(id),
         }
         Ok(())
-    }
-
-    /// Checks what can be checked before anything is taken.
-    fn check(&self, work: Option<&Work>) -> Result<(), Failure> {
-        if self.phase == Phase::Draining {
-            return Err(Failure::not_started("draining", "the runtime is about to end"));
-        }
-        let Some(Work::Call(call)) = work else { return Ok(()) };
-        let stale = |message: String| {
-            Failure::not_started("stale_generation", message).with_hint("fetch the catalog again")
-        };
-        let catalog = &self.served.catalog;
-        if call.expected_generation != catalog.generation {
-            let (now, then) = (catalog.generation, call.expected_generation);
-            let message = format!("the catalog is at generation {now}, the call was made for {then}");
-            return Err(stale(message));
-        }
-        let row = catalog.tools.iter().find(|row| row.name == call.tool);
-        if row.is_some_and(|row| row.schema_hash != call.schema_hash) {
-            return Err(stale(format!("the call was made for another schema of {}", call.tool)));
-        }
-        Ok(())
-    }
-
-    fn admit(&self, room: Room, content: &Content) -> Result<Vec<Permit>, Failure> {
-        let gathered = match content {
-            Content::Gathering { size, .. } => Some((Room::Gathered, *size)),
-            _ => None,
-        };
-        let mut permits = Vec::with_capacity(2);
-        for (room, count) in [Some((room, 1)), gathered].into_iter().flatten() {
-            for gate in &self.gates {
-                let permit = gate.take(room, count).ok_or_else(|| {
-                    let message = "too much runs at the same time";
-                    Failure::not_started("busy", message).with_hint("try again in a while")
-                })?;
-                permits.push(permit);
-            }
-        }
-        Ok(permits)
     }
 
     fn begin(&mut self, id: u64, work: Work) {

@@ -106,7 +106,10 @@ impl Line {
     /// Tells whether something waits for the transport.
     #[must_use]
     pub fn has_more(&self) -> bool {
-        self.due.greeting.is_some() || self.due.ack || self.due.probe.is_some() || self.n_written < self.queue.len()
+        self.due.greeting.is_some()
+            || self.due.ack
+            || self.due.probe.is_some()
+            || self.n_written < self.queue.len()
     }
 
     /// Tells whether a message was ever handed to a transport, so that it may have come.
@@ -195,7 +198,8 @@ impl Line {
     /// Tells whether content may be queued.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.queue_bytes < REMOTE_QUEUE_ROOM_BYTES && self.queue.len() < REMOTE_QUEUE_MESSAGES_MAX / 2
+        self.queue_bytes < REMOTE_QUEUE_ROOM_BYTES
+            && self.queue.len() < REMOTE_QUEUE_MESSAGES_MAX / 2
     }
 
     /// Tells whether progress may be queued, which nobody waits for.

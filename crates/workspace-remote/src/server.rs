@@ -242,7 +242,8 @@ impl Server {
         };
         if let Some(Takeover { transport, .. }) = refused {
             let message = "there is no such connection to take up again";
-            refuse(transport, &Violation::new(CloseStatus::Policy, "resume_refused", message)).await;
+            refuse(transport, &Violation::new(CloseStatus::Policy, "resume_refused", message))
+                .await;
         }
     }
 

@@ -8,3 +8,4 @@ mod speed;
 mod slow;
 mod calls;
 mod lines;
+mod transcripts;

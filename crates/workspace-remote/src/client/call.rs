@@ -16,9 +16,10 @@ use workspace::{
 };
 
 use super::{
-    RemoteWorkspace, unreadable,
+    RemoteWorkspace,
     link::{Asked, Link},
     pending::{Ended, Lane},
+    unreadable,
 };
 use crate::protocol::{self, EndRun, call::Envelope, write};
 
@@ -105,7 +106,6 @@ fn ask(link: &Link, call: &Call, progress: &ProgressSink) -> Result<Asked, Failu
         })
     };
     link.ask(Lane::Calls, opening, |mut pending| {
-        pending.needs_catalog = true;
         pending.changes = !reads;
         pending.progress = Some(Arc::clone(progress));
         pending

@@ -166,7 +166,7 @@ impl Core {
         let paused = self.refreshing.is_some();
         let waiting = self.waiting.get_mut(lane as usize)?;
         let may_go = |id: &u64| {
-            self.requests.get(id).is_none_or(|pending| !(paused && pending.needs_catalog))
+            self.requests.get(id).is_none_or(|pending| !(paused && pending.needs_catalog()))
         };
         let at = waiting.iter().position(may_go)?;
         waiting.remove(at)

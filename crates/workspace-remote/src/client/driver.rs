@@ -93,6 +93,10 @@ async fn exchange(transport: &mut Transport, said: Frame) -> Result<ServerMessag
     }
 }
 
+fn no_greeting() -> ConnectError {
+    Violation::protocol("the answer to a greeting is no greeting").into()
+}
+
 async fn greet(
     connector: &Connector,
     options: &ClientOptions,
@@ -106,10 +110,9 @@ async fn greet(
     };
     let greeted = async {
         let mut transport = connector().await?;
-        match exchange(&mut transport, write(&hello)).await? {
-            ServerMessage::Welcome(welcome) => Ok((transport, welcome)),
-            _ => Err(Violation::protocol("the answer to a greeting is no greeting").into()),
-        }
+        let answer = exchange(&mut transport, write(&hello)).await?;
+        let ServerMessage::Welcome(welcome) = answer else { return Err(no_greeting()) };
+        Ok((transport, welcome))
     };
     let (transport, welcome) = in_time(greeted).await?;
     let version = welcome.protocol;
@@ -262,10 +265,9 @@ impl Driver {
             let (connector, resume) = (Arc::clone(&self.connector), write(&resume));
             Box::pin(in_time(async move {
                 let mut transport = connector().await?;
-                match exchange(&mut transport, resume).await? {
-                    ServerMessage::Resumed(resumed) => Ok((transport, resumed.received)),
-                    _ => Err(Violation::protocol("the answer to a greeting is no greeting").into()),
-                }
+                let answer = exchange(&mut transport, resume).await?;
+                let ServerMessage::Resumed(resumed) = answer else { return Err(no_greeting()) };
+                Ok((transport, resumed.received))
             }))
         });
         let (transport, n_received) = resumed.await?;

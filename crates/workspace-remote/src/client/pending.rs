@@ -45,9 +45,15 @@ pub(super) enum Reply {
 pub(super) enum Sending {
     None,
     /// All of it is here.
-    Write { rest: Bytes, flow: Outflow },
+    Write {
+        rest: Bytes,
+        flow: Outflow,
+    },
     /// It is asked for piece by piece.
-    Upload { flow: Outflow, moved: Arc<Notify> },
+    Upload {
+        flow: Outflow,
+        moved: Arc<Notify>,
+    },
 }
 
 /// A request.
@@ -57,8 +63,6 @@ pub(super) struct Pending {
     pub(super) lane: Lane,
     /// Whether it can change something.
     pub(super) changes: bool,
-    /// Whether it must wait while the catalog changes.
-    pub(super) needs_catalog: bool,
     /// The number of the message without which it cannot have changed anything, once that was said.
     pub(super) decisive: Option<u64>,
     pub(super) sending: Sending,
@@ -77,7 +81,6 @@ impl Pending {
             opening: Some(opening),
             lane,
             changes: false,
-            needs_catalog: false,
             decisive: None,
             sending: Sending::None,
             gathered: Vec::new(),
@@ -87,6 +90,11 @@ impl Pending {
             cancelled: false,
             reply,
         }
+    }
+
+    /// Tells whether it must wait while the catalog changes: it is a call.
+    pub(super) fn needs_catalog(&self) -> bool {
+        self.progress.is_some()
     }
 
     /// Says that it can change something.
@@ -110,8 +118,9 @@ impl Pending {
                 })
                 .unwrap_or(()),
             Reply::Download(inbox) => inbox.end(match ended {
-                EndedRaw::Value(value) => serde_json::from_str(value.get())
-                    .map_err(|_shape| super::unreadable()),
+                EndedRaw::Value(value) => {
+                    serde_json::from_str(value.get()).map_err(|_shape| super::unreadable())
+                }
                 EndedRaw::Outcome(_) => Err(super::unreadable()),
                 EndedRaw::Failed(failure) => Err(failure),
             }),

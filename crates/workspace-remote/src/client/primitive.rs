@@ -15,8 +15,9 @@ use workspace::{
 };
 
 use super::{
-    RemoteWorkspace, transfer, unreadable,
+    RemoteWorkspace,
     pending::{Ended, Lane, Pending, Sending},
+    transfer, unreadable,
 };
 use crate::{
     connection::Outflow,
@@ -133,8 +134,7 @@ impl Workspace for RemoteWorkspace {
     }
 
     fn stat(&self, at: Request) -> BoxFuture<'static, Answer<Stat>> {
-        let opening =
-            |At { id, workspace, path }| write(&protocol::Stat { id, workspace, path });
+        let opening = |At { id, workspace, path }| write(&protocol::Stat { id, workspace, path });
         self.primitive(at, opening, same, |stat: StatOf, _| Ok(stat.into()))
     }
 

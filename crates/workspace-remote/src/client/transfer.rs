@@ -41,8 +41,7 @@ pub(super) fn upload(
         return ready(aborted());
     }
     let Upload { size, sha256, overwrite } = promise;
-    let opening =
-        |id| write(&protocol::Upload { id, workspace, path, size, sha256, overwrite });
+    let opening = |id| write(&protocol::Upload { id, workspace, path, size, sha256, overwrite });
     let moved = Arc::new(Notify::new());
     let shape = |mut pending: Pending| {
         let moved = Arc::clone(&moved);
@@ -72,7 +71,13 @@ pub(super) fn upload(
         match sent {
             Ok(()) => answer,
             // Our own source failed: that is why, unless the cancellation came too late.
-            Err(why) => if answer.is_ok() { answer } else { Err(why) },
+            Err(why) => {
+                if answer.is_ok() {
+                    answer
+                } else {
+                    Err(why)
+                }
+            }
         }
     })
 }
@@ -141,8 +146,7 @@ pub(super) fn download(link: &Arc<Link>, at: Request) -> BoxFuture<'static, Answ
             }
         };
         let SentOf { size, sha256 } = promise.clone();
-        let arriving =
-            Arriving { inbox, guard, cancel, promise, hasher: Sha256::new(), n_come: 0 };
+        let arriving = Arriving { inbox, guard, cancel, promise, hasher: Sha256::new(), n_come: 0 };
         let bytes = stream::unfold(Some(arriving), next).boxed();
         Ok(Download { size, sha256, bytes })
     })

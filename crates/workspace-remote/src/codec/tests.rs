@@ -34,8 +34,21 @@ fn a_message_tells_its_type_and_id_before_it_is_parsed() {
 #[test]
 fn what_is_no_object_is_no_message() {
     for text in [
-        "", "   ", "7", "null", "[]", "[{}]", "{", "{]", "}", "{}{}", "{} x", r#"{"a":[}]"#,
-        r#"{"a"#, r#"{"a\"}"#, r#"{"type":"a","type":"b"}"#,
+        "",
+        "   ",
+        "7",
+        "null",
+        "[]",
+        "[{}]",
+        "{",
+        "{]",
+        "}",
+        "{}{}",
+        "{} x",
+        r#"{"a":[}]"#,
+        r#"{"a"#,
+        r#"{"a\"}"#,
+        r#"{"type":"a","type":"b"}"#,
     ] {
         check(text.as_bytes(), Err(CloseStatus::ProtocolError));
     }
@@ -106,5 +119,8 @@ fn a_piece_is_bounded_and_has_an_id() {
     assert_eq!(status(piece_frame(0, 0, b"x")), Some(CloseStatus::ProtocolError));
     assert_eq!(status(piece_frame(ID_MAX + 1, 0, b"x")), Some(CloseStatus::ProtocolError));
     assert_eq!(status(piece_frame(1, 0, b"")), Some(CloseStatus::ProtocolError));
-    assert_eq!(status(Frame::Binary(Bytes::from_static(&[0; 15]))), Some(CloseStatus::ProtocolError));
+    assert_eq!(
+        status(Frame::Binary(Bytes::from_static(&[0; 15]))),
+        Some(CloseStatus::ProtocolError)
+    );
 }

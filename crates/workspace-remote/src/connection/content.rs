@@ -46,7 +46,10 @@ impl Connection {
                 self.actions.push_back(Action::Feed(id, bytes));
                 Ok(())
             }
-            Content::Feeding { .. } | Content::None | Content::Sending(_) | Content::Telling { .. } => {
+            Content::Feeding { .. }
+            | Content::None
+            | Content::Sending(_)
+            | Content::Telling { .. } => {
                 Err(Violation::protocol("content of a request that takes none"))
             }
         }

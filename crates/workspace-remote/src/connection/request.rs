@@ -20,12 +20,27 @@ pub(super) struct Asked {
     pub(super) content: Content,
 }
 
+/// What a message means.
+#[derive(Debug)]
+pub(super) enum Meant {
+    Asks(Asked),
+    /// A call whose arguments were not prepared.
+    Unprepared(u64),
+    Catalog(u64),
+    Cancel(u64),
+    More(u64, u64),
+    Finish(u64),
+    Goodbye,
+    /// It has no place after the greeting, or belongs to the line.
+    Misplaced,
+}
+
 fn number(limit: u64) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
-/// Reads a request; a message that asks for nothing comes back.
-pub(super) fn read(message: ClientMessage) -> Result<Asked, ClientMessage> {
+/// Says what a message means.
+pub(super) fn read(message: ClientMessage) -> Meant {
     let sending = || Content::Sending(Outflow::default());
     let mut content = Content::None;
     let mut room = Room::Calls;
@@ -35,6 +50,7 @@ pub(super) fn read(message: ClientMessage) -> Result<Asked, ClientMessage> {
         };
     }
     let (id, work) = match message {
+        ClientMessage::Call(call) if !call.arguments_prepared => return Meant::Unprepared(call.id),
         ClientMessage::Call(call) => {
             content = Content::Telling { offset: 0, gap: 0 };
             (call.id, work::call(call))
@@ -50,19 +66,15 @@ pub(super) fn read(message: ClientMessage) -> Result<Asked, ClientMessage> {
             if size > 0 {
                 let (parts, flow) = (Vec::new(), Inflow::default());
                 let content = Content::Gathering { at, size, parts, flow };
-                return Ok(Asked { id, work: None, room, content });
+                return Meant::Asks(Asked { id, work: None, room, content });
             }
             (id, Work::Write(at, bytes::Bytes::new()))
         }
         ClientMessage::Mkdir(one) => (one.id, Work::Mkdir(at!(one), one.parents)),
         ClientMessage::Stat(one) => (one.id, Work::Stat(at!(one))),
         ClientMessage::Readdir(one) => (one.id, Work::Readdir(at!(one))),
-        ClientMessage::Glob(one) => {
-            (one.id, Work::Glob(at!(one), one.pattern, number(one.limit)))
-        }
-        ClientMessage::Grep(one) => {
-            (one.id, Work::Grep(at!(one), one.pattern, number(one.limit)))
-        }
+        ClientMessage::Glob(one) => (one.id, Work::Glob(at!(one), one.pattern, number(one.limit))),
+        ClientMessage::Grep(one) => (one.id, Work::Grep(at!(one), one.pattern, number(one.limit))),
         ClientMessage::ImageMime(one) => (one.id, Work::ImageMime(at!(one))),
         ClientMessage::Exec(one) => {
             content = sending();
@@ -72,8 +84,7 @@ pub(super) fn read(message: ClientMessage) -> Result<Asked, ClientMessage> {
         ClientMessage::Upload(one) => {
             content = Content::Feeding { flow: Inflow::default(), finished: false };
             room = Room::Uploads;
-            let promise =
-                Upload { size: one.size, sha256: one.sha256, overwrite: one.overwrite };
+            let promise = Upload { size: one.size, sha256: one.sha256, overwrite: one.overwrite };
             (one.id, Work::Upload(At { workspace: one.workspace, path: one.path }, promise))
         }
         ClientMessage::Download(one) => {
@@ -81,18 +92,18 @@ pub(super) fn read(message: ClientMessage) -> Result<Asked, ClientMessage> {
             room = Room::Downloads;
             (one.id, Work::Download(at!(one)))
         }
-        other @ (ClientMessage::Hello(_)
+        ClientMessage::Catalog(one) => return Meant::Catalog(one.id),
+        ClientMessage::Cancel(one) => return Meant::Cancel(one.id),
+        ClientMessage::More(one) => return Meant::More(one.id, one.bytes),
+        ClientMessage::Finish(one) => return Meant::Finish(one.id),
+        ClientMessage::Goodbye(_) => return Meant::Goodbye,
+        ClientMessage::Hello(_)
         | ClientMessage::Resume(_)
-        | ClientMessage::Catalog(_)
-        | ClientMessage::Cancel(_)
-        | ClientMessage::More(_)
-        | ClientMessage::Finish(_)
         | ClientMessage::Ack(_)
         | ClientMessage::Ping(_)
-        | ClientMessage::Pong(_)
-        | ClientMessage::Goodbye(_)) => return Err(other),
+        | ClientMessage::Pong(_) => return Meant::Misplaced,
     };
-    Ok(Asked { id, work: Some(work), room, content })
+    Meant::Asks(Asked { id, work: Some(work), room, content })
 }
 
 /// Refuses a write that no `write` carries.

@@ -21,12 +21,19 @@ pub(super) struct Live {
     /// Its places, given back with it.
     pub(super) _permits: Vec<Permit>,
     pub(super) content: Content,
+    pub(super) nature: Nature,
     pub(super) cancelled: bool,
-    /// A tool that runs programs, which ends with its generation.
-    pub(super) runs: bool,
+    /// Whether it is to end because its generation did.
     pub(super) retired: bool,
-    /// Whether it can change something.
-    pub(super) changes: bool,
+}
+
+/// How far a request can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nature {
+    Looks,
+    Changes,
+    /// It runs programs, which end with their generation.
+    Runs,
 }
 
 /// What flows under a request's id besides its first and last message.

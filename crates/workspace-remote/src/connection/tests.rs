@@ -13,9 +13,11 @@ use vocab::{
 };
 use workspace::{fake::Fake, source::ToolSource};
 
+use self::contents::{upload, write_of};
 use super::{gate::Places, greeting::Offered, *};
-use crate::codec::piece_frame;
+use crate::{codec::piece_frame, offer};
 
+mod contents;
 mod greetings;
 mod random;
 
@@ -156,7 +158,12 @@ fn what_is_no_request_closes_the_connection() {
         (text("{\"type\":\"format\"}"), 1002),
         (message(&hello()), 1002),
         (Frame::Text(Bytes::from_static(b"{\"type\":\"\xff\"}")), 1007),
-        (text("{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]"), 1008),
+        (
+            text(
+                "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]",
+            ),
+            1008,
+        ),
         (Frame::Binary(Bytes::from_static(b"short")), 1002),
         (piece_frame(77, 0, b"of no request"), 1002),
         (message(&json!({"type": "finish", "id": 77})), 1002),
@@ -199,7 +206,8 @@ fn what_was_not_agreed_on_is_not_supported() {
     let gates = [Gate::new(Places::of_connection()), Gate::new(Places::of_runtime())];
     let served = Served { catalog, exec: false };
     let mut one = Connection::new(agreed(&bare).unwrap(), served, gates);
-    let at = |kind: &str, id: u64| json!({"type": kind, "id": id, "workspace": "fake", "path": "a"});
+    let at =
+        |kind: &str, id: u64| json!({"type": kind, "id": id, "workspace": "fake", "path": "a"});
     failure(&mut one, &at("download", 1), "method_not_supported");
     let exec = with(with(at("exec", 2), "command", json!("true")), "timeout_ms", json!(1));
     failure(&mut one, &exec, "method_not_supported");
@@ -238,94 +246,6 @@ fn the_gate_of_a_runtime_has_the_numbers_of_the_table() {
         drop(all);
         assert!(gate.take(room, max + 1).is_none() && gate.taken(room) == 0);
     }
-}
-
-fn upload(id: u64) -> Value {
-    json!({
-        "type": "upload", "id": id, "workspace": "fake", "path": "a", "size": 5, "sha256": "",
-        "overwrite": true,
-    })
-}
-
-#[test]
-fn transfers_have_limits_of_their_own() {
-    let mut one = alone();
-    for id in 1..=REMOTE_TRANSFERS_MAX {
-        assert_eq!(told(&mut one, &upload(id)), [json!({"start": id})]);
-    }
-    failure(&mut one, &upload(100), "busy");
-    for id in 200..200 + REMOTE_TRANSFERS_MAX {
-        let download = json!({"type": "download", "id": id, "workspace": "fake", "path": "a"});
-        assert_eq!(told(&mut one, &download), [json!({"start": id})]);
-    }
-    assert_eq!(told(&mut one, &stat(300)), [json!({"start": 300})]);
-}
-
-fn write_of(id: u64, size: u64) -> Value {
-    json!({"type": "write", "id": id, "workspace": "fake", "path": "a", "size": size})
-}
-
-#[test]
-fn content_that_is_gathered_is_bounded() {
-    let mut one = alone();
-    let size = WRITE_BYTES_MAX as u64;
-    for id in 1..=REMOTE_GATHERED_BYTES_MAX / size {
-        assert_eq!(told(&mut one, &write_of(id, size)), Vec::<Value>::new());
-    }
-    failure(&mut one, &write_of(50, 1), "busy");
-    let wants = told(&mut one, &json!({"type": "cancel", "id": 1}));
-    assert_eq!((&wants[0]["code"], &wants[0]["effect"]), (&json!("aborted"), &json!("not_started")));
-    assert_eq!(told(&mut one, &write_of(51, 1)), Vec::<Value>::new());
-    // What comes for a request that has ended is no fault.
-    one.hear(&piece_frame(1, 0, b"late"), NOW);
-    assert!(!one.is_closed());
-}
-
-#[test]
-fn changes_begin_in_the_order_in_which_they_were_asked() {
-    let mut one = alone();
-    assert_eq!(told(&mut one, &write_of(1, 4)), Vec::<Value>::new());
-    assert_eq!(told(&mut one, &write_of(2, 2)), Vec::<Value>::new());
-    assert_eq!(told(&mut one, &call(3, "change")), Vec::<Value>::new());
-    assert_eq!(told(&mut one, &stat(4)), [json!({"start": 4})], "who only looks goes ahead");
-    one.hear(&piece_frame(2, 0, b"ab"), NOW);
-    one.hear(&piece_frame(1, 0, b"abc"), NOW);
-    assert_eq!(wanted(&mut one), Vec::<Value>::new());
-    one.hear(&piece_frame(1, 3, b"d"), NOW);
-    assert_eq!(wanted(&mut one), [json!({"start": 1}), json!({"start": 2}), json!({"start": 3})]);
-    told(&mut one, &write_of(5, 2));
-    told(&mut one, &call(6, "change"));
-    let wants = told(&mut one, &json!({"type": "cancel", "id": 5}));
-    assert_eq!((&wants[0]["id"], &wants[1]), (&json!(5), &json!({"start": 6})));
-}
-
-#[test]
-fn content_beyond_its_credit_ends_the_connection() {
-    let mut one = alone();
-    told(&mut one, &upload(1));
-    let n_pieces = REMOTE_WINDOW_BYTES / REMOTE_CHARGE_BYTES_MIN;
-    for offset in 0..n_pieces {
-        one.hear(&piece_frame(1, offset, b"x"), NOW);
-    }
-    assert_eq!(wanted(&mut one).len() as u64, n_pieces);
-    one.used(1, REMOTE_WINDOW_BYTES / 2);
-    let more = json!({"type": "more", "id": 1, "bytes": REMOTE_WINDOW_BYTES / 2});
-    assert_eq!(wanted(&mut one), [more]);
-    one.hear(&piece_frame(1, n_pieces, b"x"), NOW);
-    assert!(!one.is_closed());
-    wanted(&mut one);
-    closes(&mut one, &piece_frame(1, 0, b"twice"), 1008);
-    let mut one = alone();
-    told(&mut one, &upload(1));
-    for offset in 0..n_pieces {
-        one.hear(&piece_frame(1, offset, b"x"), NOW);
-    }
-    wanted(&mut one);
-    closes(&mut one, &piece_frame(1, n_pieces, b"x"), 1008);
-    let mut one = alone();
-    told(&mut one, &upload(1));
-    told(&mut one, &json!({"type": "finish", "id": 1}));
-    closes(&mut one, &piece_frame(1, 0, b"after the end"), 1002);
 }
 
 #[test]
@@ -385,7 +305,11 @@ fn a_new_generation_is_told_and_ends_what_runs_programs() {
     let hash = &catalog.catalog_hash;
     let changed = json!({"type": "catalog_changed", "generation": 2, "catalog_hash": hash});
     assert_eq!(wanted(&mut one), [changed, json!({"cancel": 2})]);
-    one.end(2, Ending::Failed(Failure::new("aborted", vocab::outcome::Effect::Indeterminate, "x")), NOW);
+    one.end(
+        2,
+        Ending::Failed(Failure::new("aborted", vocab::outcome::Effect::Indeterminate, "x")),
+        NOW,
+    );
     let wants = wanted(&mut one);
     let found = (&wants[0]["code"], &wants[0]["effect"]);
     assert_eq!(found, (&json!("generation_retired"), &json!("indeterminate")));
@@ -414,13 +338,19 @@ fn a_result_that_no_client_can_read_is_said_to_be_too_large() {
     let text = "x".repeat(vocab::limits::REMOTE_TEXT_BYTES_MAX);
     one.end(1, Ending::Outcome(Box::new(Outcome::text(text.clone()))), NOW);
     let failure = &wanted(&mut one)[0]["outcome"]["failure"];
-    assert_eq!((&failure["code"], &failure["effect"]), (&json!("result_too_large"), &json!("completed")));
+    assert_eq!(
+        (&failure["code"], &failure["effect"]),
+        (&json!("result_too_large"), &json!("completed"))
+    );
     for (request, effect) in [(stat(2), "not_started"), (write_of(3, 0), "completed")] {
         let id = request["id"].as_u64().unwrap();
         told(&mut one, &request);
         let value = write(&crate::protocol::ValueOf { id, value: &text });
         one.end(id, Ending::Value(value), NOW);
         let answer = &wanted(&mut one)[0];
-        assert_eq!((&answer["code"], &answer["effect"]), (&json!("result_too_large"), &json!(effect)));
+        assert_eq!(
+            (&answer["code"], &answer["effect"]),
+            (&json!("result_too_large"), &json!(effect))
+        );
     }
 }

@@ -10,7 +10,7 @@ use vocab::{
 
 use super::{
     Connection,
-    table::{Content, Live},
+    table::{Content, Live, Nature},
     work::Ending,
 };
 use crate::{
@@ -48,16 +48,14 @@ impl Connection {
     /// Words a piece for the client, which is to be said at once. The caller has asked whether it is allowed.
     #[must_use]
     pub fn piece_of(&mut self, id: u64, bytes: &Bytes) -> Option<Frame> {
-        match &mut self.requests.get_mut(&id)?.content {
-            Content::Sending(flow) => Some(piece_frame(id, flow.send(bytes.len()), bytes)),
-            _ => None,
-        }
+        let Content::Sending(flow) = &mut self.requests.get_mut(&id)?.content else { return None };
+        Some(piece_frame(id, flow.send(bytes.len()), bytes))
     }
 
     /// Tells whether a request runs a program.
     #[must_use]
     pub fn runs(&self, id: u64) -> bool {
-        self.requests.get(&id).is_some_and(|live| live.runs)
+        self.requests.get(&id).is_some_and(|live| live.nature == Nature::Runs)
     }
 
     /// Tells more output of a call, or counts it where nobody could take it.
@@ -117,7 +115,8 @@ impl Connection {
             }
             Ending::Value(frame) if fits(&frame) => frame,
             Ending::Value(_) => {
-                let effect = if live.changes { Effect::Completed } else { Effect::NotStarted };
+                let looked = live.nature == Nature::Looks;
+                let effect = if looked { Effect::NotStarted } else { Effect::Completed };
                 write(&Problem::of(id, too_large(effect)))
             }
             Ending::Failed(failure) => {

@@ -8,7 +8,9 @@ use std::fmt;
 use bytes::Bytes;
 use serde::{
     Deserializer, Serialize,
-    de::{self, DeserializeOwned, DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess, Visitor},
+    de::{
+        self, DeserializeOwned, DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess, Visitor,
+    },
 };
 
 use crate::frame::Frame;
@@ -125,7 +127,6 @@ macro_rules! messages {
         $(#[$doc])*
         #[derive(Debug)]
         #[expect(missing_docs, reason = "each variant is the struct of its name")]
-        #[expect(clippy::large_enum_variant, reason = "one message at a time, never a list of them")]
         pub enum $name { $($message($message)),* }
 
         impl $name {

@@ -1,18 +1,12 @@
 //! One connection at work: a loop that hands messages to the connection, its actions to workspace and line, and
 //! goes on for a while when the line is lost.
 
+mod ends;
 mod leaving;
 
-use std::{
-    collections::HashMap,
-    future::poll_fn,
-    pin::Pin,
-    sync::Arc,
-    task::Poll,
-    time::Duration,
-};
+use std::{collections::HashMap, future::poll_fn, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
-use futures_util::{Future, SinkExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use futures_util::{Future, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use stdx::secret::Secret;
 use tokio::{
     sync::{mpsc, watch},
@@ -20,12 +14,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
-use vocab::{
-    limits::{
-        REMOTE_CHARGE_BYTES_MIN, REMOTE_END_MS, REMOTE_PIECE_BYTES_MAX, REMOTE_SILENCE_MS,
-        REMOTE_TEXT_BYTES_MAX, REMOTE_WINDOW_BYTES, WRITE_BYTES_MAX,
-    },
-};
+use vocab::limits::{REMOTE_END_MS, REMOTE_SILENCE_MS};
 
 use self::leaving::Leaving;
 use super::{
@@ -41,12 +30,8 @@ use crate::{
     },
     frame::{CloseStatus, Frame, Violation},
     line::{self, Control, Keeping, Line},
-    protocol::{
-        Resumed, Welcome, capability,
-        hello::{Flavor, GrantsOf, LimitsOf, Place, ResumeRight},
-        write,
-    },
-    transport::{Broken, Said, Transport, poll_write},
+    protocol::{Resumed, capability, hello::ResumeRight, write},
+    transport::{Broken, Transport, poll_write},
 };
 
 /// What running work is held by.
@@ -126,7 +111,7 @@ impl Session {
         let grace_ms = shared.options.grace_ms;
         let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         let right = resumes.then(|| ResumeRight { token: token.clone(), grace_ms });
-        line.greet(write(&welcome(shared, &now, (&agreed, name.clone(), right))));
+        line.greet(write(&ends::welcome(shared, &now, (&agreed, name.clone(), right))));
         let resumable = resumes.then(|| {
             let (sender, door) = mpsc::channel(1);
             let holder = Holder { token: Secret::new(token), door: sender };
@@ -228,10 +213,8 @@ impl Session {
 
     fn start(&mut self, id: u64, work: Work) {
         let cancel = CancellationToken::new();
-        let (feed, fed) = match &work {
-            Work::Upload(..) => Some(mpsc::channel(N_FED)).unzip(),
-            _ => (None, None),
-        };
+        let feeds = matches!(work, Work::Upload(..));
+        let (feed, fed) = feeds.then(|| mpsc::channel(N_FED)).unzip();
         let notices = Arc::clone(&self.running.notices);
         let hands = Hands { cancel: cancel.clone(), notices, fed };
         let workspace = Arc::clone(&self.present.borrow().workspace);
@@ -239,7 +222,11 @@ impl Session {
         self.running.works.push(work::start(&workspace, id, work, hands));
     }
 
-    async fn next(&mut self, transport: &mut Option<Transport>, timer: &mut Pin<Box<Sleep>>) -> Event {
+    async fn next(
+        &mut self,
+        transport: &mut Option<Transport>,
+        timer: &mut Pin<Box<Sleep>>,
+    ) -> Event {
         let wants_room = !self.running.leaving.is_empty() && !self.line.has_room();
         let (line, running) = (&mut self.line, &mut self.running);
         let deadline = self.deadline;
@@ -390,69 +377,5 @@ impl Session {
             Ok(()) => self.line.greet(write(&Resumed { received: self.line.n_received() })),
             Err(violation) => self.connection.fail(&violation),
         }
-    }
-
-    /// Says what is still to be said, as far as the other side listens.
-    async fn say_the_rest(&mut self, mut transport: Transport) {
-        while let Some(action) = self.connection.next_action() {
-            self.act(action);
-        }
-        let status = self.close.unwrap_or(CloseStatus::Normal);
-        let line = &mut self.line;
-        let said = async {
-            while let Some(frame) = line.take() {
-                transport.outgoing.feed(Said::Frame(frame)).await?;
-            }
-            transport.outgoing.send(Said::Close(status)).await?;
-            transport.outgoing.close().await
-        };
-        // The line is dropped either way.
-        drop(tokio::time::timeout(Duration::from_millis(REMOTE_END_MS), said).await);
-    }
-
-    /// Waits for the work that was told to end, so that its places are given back when they are free.
-    async fn wind_up(&mut self) {
-        while let Some(action) = self.connection.next_action() {
-            self.act(action);
-        }
-        self.running.hands.values().for_each(|hand| hand.cancel.cancel());
-        self.running.hands.values_mut().for_each(|hand| drop(hand.feed.take()));
-        self.running.leaving.clear();
-        let works = &mut self.running.works;
-        let ended = async { while works.next().await.is_some() {} };
-        drop(tokio::time::timeout(Duration::from_millis(REMOTE_END_MS), ended).await);
-    }
-}
-
-fn welcome(
-    shared: &Shared,
-    present: &Present,
-    (agreed, connection, resume): (&Agreed, String, Option<ResumeRight>),
-) -> Welcome {
-    let places = shared.options.connection;
-    Welcome {
-        protocol: agreed.version(),
-        capabilities: agreed.capabilities().iter().map(|&name| name.to_owned()).collect(),
-        connection,
-        resume,
-        workspace: Place {
-            id: present.workspace.id(),
-            root: present.workspace.root(),
-            flavor: Flavor::Posix,
-        },
-        grants: GrantsOf { exec: present.served.exec },
-        limits: LimitsOf {
-            text_bytes: REMOTE_TEXT_BYTES_MAX as u64,
-            piece_bytes: REMOTE_PIECE_BYTES_MAX as u64,
-            window_bytes: REMOTE_WINDOW_BYTES,
-            charge_bytes_min: REMOTE_CHARGE_BYTES_MIN,
-            write_bytes: WRITE_BYTES_MAX as u64,
-            calls: places.calls,
-            uploads: places.transfers,
-            downloads: places.transfers,
-            silence_ms: REMOTE_SILENCE_MS,
-        },
-        server: shared.options.program.clone(),
-        catalog: present.served.catalog.as_ref().clone(),
     }
 }

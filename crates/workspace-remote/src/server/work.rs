@@ -14,10 +14,7 @@ use futures_util::{
 use serde::Serialize;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
-use vocab::{
-    limits::REMOTE_PROGRESS_BYTES_MAX,
-    outcome::Failure,
-};
+use vocab::{limits::REMOTE_PROGRESS_BYTES_MAX, outcome::Failure};
 use workspace::{
     call::{CallContext, Progress, ProgressSink},
     primitive::{Answer, Download, ExecReport, Request},
@@ -200,9 +197,7 @@ pub(super) fn start(
         }
         Work::Access(path, access) => valued(id, workspace.access(at(path), access), unit),
         Work::Read(path, bytes_max) => content(id, workspace.read(at(path), bytes_max), whole),
-        Work::Write(path, bytes) => {
-            valued(id, workspace.write(at(path), bytes), WrittenOf::from)
-        }
+        Work::Write(path, bytes) => valued(id, workspace.write(at(path), bytes), WrittenOf::from),
         Work::Mkdir(path, parents) => valued(id, workspace.mkdir(at(path), parents), unit),
         Work::Stat(path) => valued(id, workspace.stat(at(path)), StatOf::from),
         Work::Readdir(path) => valued(id, workspace.readdir(at(path)), |entries| {

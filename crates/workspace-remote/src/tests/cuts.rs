@@ -88,11 +88,13 @@ async fn programs_and_files_go_on_over_a_line_that_breaks() {
     check(open, 9).await;
 }
 
+type Asked = BoxFuture<'static, Result<(), Failure>>;
+
 /// Something that can be asked, and whether the world shows that it was done.
 struct Operation {
     name: &'static str,
     reads: bool,
-    ask: fn(Arc<dyn Workspace>) -> BoxFuture<'static, Result<(), Failure>>,
+    ask: fn(Arc<dyn Workspace>) -> Asked,
     done: fn(&Fake) -> bool,
 }
 
@@ -117,7 +119,7 @@ fn has(fake: &Fake, path: &str) -> bool {
     fake.stat(at(fake, path)).now_or_never().unwrap().is_ok()
 }
 
-fn called(workspace: Arc<dyn Workspace>, tool: &str) -> BoxFuture<'static, Result<(), Failure>> {
+fn called(workspace: Arc<dyn Workspace>, tool: &str) -> Asked {
     let catalog = workspace.catalog();
     let spec = catalog.find(tool).unwrap();
     let call = Call {
@@ -238,15 +240,15 @@ async fn cut_off(operation: &Operation, cut: &Cut) -> bool {
 
 #[tokio::test]
 async fn without_resumption_every_operation_says_truly_whether_the_world_changed() {
-    for operation in OPERATIONS {
-        for side in [Side::First, Side::Second] {
-            for fate in [Fate::Arrives, Fate::Lost] {
-                let mut message_idx = 0;
-                while cut_off(operation, &Cut::at(side, message_idx, fate)).await {
-                    message_idx += 1;
-                }
-                assert!(1 < message_idx, "{}", operation.name);
-            }
+    let sides = [Side::First, Side::Second];
+    let ways = sides.iter().flat_map(|&side| [(side, Fate::Arrives), (side, Fate::Lost)]);
+    for (operation, (side, fate)) in
+        OPERATIONS.iter().flat_map(|operation| ways.clone().map(move |way| (operation, way)))
+    {
+        let mut message_idx = 0;
+        while cut_off(operation, &Cut::at(side, message_idx, fate)).await {
+            message_idx += 1;
         }
+        assert!(1 < message_idx, "{}", operation.name);
     }
 }

@@ -134,7 +134,8 @@ async fn a_connection_is_held_for_its_grace_and_no_longer() {
 async fn a_connection_is_taken_up_by_whoever_has_its_token_alone() {
     let server = rig::server(rig::fake());
     let (mut first, welcome) = greeted(&server).await;
-    for (key, value) in [("token", json!("guessed")), ("connection", json!("another")), ("received", json!(7))]
+    for (key, value) in
+        [("token", json!("guessed")), ("connection", json!("another")), ("received", json!(7))]
     {
         let (mut line, served) = memory::pair();
         let serving = server.clone();
@@ -153,6 +154,14 @@ async fn a_connection_is_taken_up_by_whoever_has_its_token_alone() {
     }
 }
 
+/// Hands on what comes, until the first line falls silent.
+async fn until_mute<T>(first: bool, mute: Arc<AtomicBool>, frame: T) -> T {
+    if first && mute.load(Ordering::SeqCst) {
+        future::pending::<()>().await;
+    }
+    frame
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_that_falls_silent_is_left_for_a_new_line() {
     let fake = Fake::default();
@@ -165,15 +174,7 @@ async fn a_server_that_falls_silent_is_left_for_a_new_line() {
         let first = count.fetch_add(1, Ordering::SeqCst) == 0;
         Box::pin(async move {
             let Transport { incoming, outgoing } = line.await?;
-            let heard = incoming.then(move |frame| {
-                let mute = Arc::clone(&mute);
-                async move {
-                    if first && mute.load(Ordering::SeqCst) {
-                        future::pending::<()>().await;
-                    }
-                    frame
-                }
-            });
+            let heard = incoming.then(move |frame| until_mute(first, Arc::clone(&mute), frame));
             Ok(Transport { incoming: heard.boxed(), outgoing })
         })
     });

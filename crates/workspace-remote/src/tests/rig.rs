@@ -1,6 +1,6 @@
 //! A server and a client in one process, with a line of choice between them.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use tempfile::TempDir;
 use vocab::tool::ToolSpec;
@@ -93,7 +93,7 @@ pub(super) fn fake() -> Arc<dyn Workspace> {
 
 /// A directory that is served, with programs.
 pub(super) struct Local {
-    pub(super) root: TempDir,
+    _root: TempDir,
     _artifacts: TempDir,
     pub(super) owner: Box<dyn OwnedWorkspace>,
 }
@@ -105,10 +105,6 @@ impl Local {
         let mut options = Options::new(root.path(), artifacts.path().join("a"));
         options.grants = Grants { exec: Some(ExecGrant::by_owner()), mounts: true };
         let owner = LocalWorkspace::open(options).unwrap();
-        Self { root, _artifacts: artifacts, owner }
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        self.root.path()
+        Self { _root: root, _artifacts: artifacts, owner }
     }
 }

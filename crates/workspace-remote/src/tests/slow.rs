@@ -114,7 +114,12 @@ impl Workspace for Slow {
         self.inner.readdir(at)
     }
 
-    fn glob(&self, at: Request, glob: String, max: usize) -> BoxFuture<'static, Answer<Vec<String>>> {
+    fn glob(
+        &self,
+        at: Request,
+        glob: String,
+        max: usize,
+    ) -> BoxFuture<'static, Answer<Vec<String>>> {
         self.inner.glob(at, glob, max)
     }
 

@@ -94,7 +94,12 @@ impl Workspace for Witness {
         self.inner.readdir(at)
     }
 
-    fn glob(&self, at: Request, glob: String, max: usize) -> BoxFuture<'static, Answer<Vec<String>>> {
+    fn glob(
+        &self,
+        at: Request,
+        glob: String,
+        max: usize,
+    ) -> BoxFuture<'static, Answer<Vec<String>>> {
         self.saw("glob", &at.path);
         self.inner.glob(at, glob, max)
     }

@@ -134,9 +134,14 @@ struct Receiving {
 }
 
 impl Receiving {
-    fn stream(receiver: mpsc::Receiver<Frame>, cut: &Cut, broken: &CancellationToken) -> super::Incoming {
+    fn stream(
+        receiver: mpsc::Receiver<Frame>,
+        cut: &Cut,
+        broken: &CancellationToken,
+    ) -> super::Incoming {
         let breaks = Box::pin(broken.clone().cancelled_owned());
-        let mut receiving = Self { receiver, lossy: cut.0.fate == Fate::Lost, broken: broken.clone(), breaks };
+        let mut receiving =
+            Self { receiver, lossy: cut.0.fate == Fate::Lost, broken: broken.clone(), breaks };
         stream::poll_fn(move |context| receiving.poll(context)).boxed()
     }
 

@@ -123,11 +123,7 @@ struct Writing<W> {
 
 impl<W: AsyncWrite> Writing<W> {
     /// Writes until no more than so many bytes wait.
-    fn poll_down_to(
-        &mut self,
-        rest: usize,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), Broken>> {
+    fn poll_down_to(&mut self, rest: usize, context: &mut Context<'_>) -> Poll<Result<(), Broken>> {
         while self.queue_bytes > rest {
             let mut slices = [IoSlice::new(&[]); N_SLICES];
             let mut n_slices = 0;
