@@ -9,3 +9,4 @@ mod slow;
 mod calls;
 mod lines;
 mod transcripts;
+mod crowds;
