@@ -14,7 +14,10 @@ use futures_util::{
 use serde::Serialize;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
-use vocab::{limits::REMOTE_PROGRESS_BYTES_MAX, outcome::Failure};
+use vocab::{
+    limits::REMOTE_PROGRESS_BYTES_MAX,
+    outcome::{Effect, Failure},
+};
 use workspace::{
     call::{CallContext, Progress, ProgressSink},
     primitive::{Answer, Download, ExecReport, Request},
@@ -166,6 +169,18 @@ fn report(id: u64, report: ExecReport) -> (Bytes, Frame) {
     (output, write(&ValueOf { id, value }))
 }
 
+/// Runs an upload beside the connection, so that one piece is written while the next one is read.
+fn beside(id: u64, work: BoxFuture<'static, Told>) -> BoxFuture<'static, Told> {
+    let task = tokio::spawn(work);
+    Box::pin(async move {
+        task.await.unwrap_or_else(|_lost| {
+            let message = "the upload ended unexpectedly";
+            let failure = Failure::new("internal", Effect::Indeterminate, message);
+            Told::Ended(id, Ending::Failed(failure))
+        })
+    })
+}
+
 /// What work needs besides what it is.
 pub(super) struct Hands {
     pub(super) cancel: CancellationToken,
@@ -227,7 +242,8 @@ pub(super) fn start(
                 Some(receiver) => fed(id, receiver, notices),
                 None => stream::empty().boxed(),
             };
-            valued(id, workspace.upload(at(path), promise, bytes), WrittenOf::from)
+            let sent = valued(id, workspace.upload(at(path), promise, bytes), WrittenOf::from);
+            beside(id, sent)
         }
         Work::Download(path) => {
             let opened = workspace.download(at(path));

@@ -1,4 +1,4 @@
-//! How fast a remote workspace is over a Unix socket. Prints figures and asserts none; run with
+//! How fast a remote workspace is over the loopback device. Prints figures and asserts none; run with
 //! `cargo test --release -p workspace-remote speed -- --ignored --nocapture`.
 
 use std::{sync::Arc, time::Duration};
@@ -28,17 +28,23 @@ fn at(workspace: &dyn Workspace, path: &str) -> Request {
     Request { path: path.to_owned(), expected: workspace.id(), cancel }
 }
 
-fn over_a_socket(server: crate::server::Server) -> Connector {
+/// Opens lines over the loopback device.
+fn over_loopback(server: crate::server::Server) -> Connector {
     Arc::new(move || {
-        let (client, served) = tokio::net::UnixStream::pair().unwrap();
-        let end = |stream: tokio::net::UnixStream| {
-            let (reader, writer) = stream.into_split();
-            transport::stream::transport(reader, writer)
-        };
-        let (client, served) = (end(client), end(served));
         let server = server.clone();
-        tokio::spawn(async move { server.serve(served).await });
-        Box::pin(std::future::ready(Ok(client)))
+        Box::pin(async move {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let client = tokio::net::TcpStream::connect(listener.local_addr().unwrap());
+            let (client, served) = tokio::join!(client, listener.accept());
+            let end = |stream: tokio::net::TcpStream| {
+                stream.set_nodelay(true).unwrap();
+                let (reader, writer) = stream.into_split();
+                transport::stream::transport(reader, writer)
+            };
+            let (client, served) = (end(client.unwrap()), end(served.unwrap().0));
+            tokio::spawn(async move { server.serve(served).await });
+            Ok(client)
+        })
     })
 }
 
@@ -89,11 +95,11 @@ async fn transfers(what: &str, workspace: &dyn Workspace, content: &Bytes) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "prints figures of a release build"]
-async fn speed_over_a_socket() {
+async fn speed_over_loopback() {
     let place = Local::open();
     let local = place.owner.borrow();
     local.write(at(&*local, "small"), Bytes::from_static(b"some text")).await.unwrap();
-    let connector = over_a_socket(rig::server(Arc::clone(&local)));
+    let connector = over_loopback(rig::server(Arc::clone(&local)));
     let remote = RemoteWorkspace::connect(connector, rig::options(&*local)).await.unwrap();
     let remote: Arc<dyn Workspace> = remote.borrow();
     let content = Bytes::from((0..=250_u8).cycle().take(FILE_BYTES).collect::<Vec<_>>());
