@@ -1,3 +1,5 @@
+//! What a message may be before anything is read of it.
+
 use super::*;
 
 fn small() -> Bounds {

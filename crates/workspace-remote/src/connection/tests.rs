@@ -1,3 +1,5 @@
+//! A connection by hand: messages in, actions out, and what closes it.
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -6,8 +8,8 @@ use vocab::{
     limits::{
         REMOTE_CALLS_ALL_MAX, REMOTE_CALLS_MAX, REMOTE_CHARGE_BYTES_MIN, REMOTE_CONNECTIONS_MAX,
         REMOTE_GATHERED_ALL_BYTES_MAX, REMOTE_GATHERED_BYTES_MAX, REMOTE_NAME_BYTES_MAX,
-        REMOTE_STRIKES_MAX, REMOTE_TOMBSTONE_MS, REMOTE_TOMBSTONES_MAX, REMOTE_TRANSFERS_ALL_MAX,
-        REMOTE_TRANSFERS_MAX, REMOTE_WINDOW_BYTES, WRITE_BYTES_MAX,
+        REMOTE_PROGRESS_BYTES_MAX, REMOTE_STRIKES_MAX, REMOTE_TOMBSTONE_MS, REMOTE_TOMBSTONES_MAX,
+        REMOTE_TRANSFERS_ALL_MAX, REMOTE_TRANSFERS_MAX, REMOTE_WINDOW_BYTES, WRITE_BYTES_MAX,
     },
     outcome::Outcome,
 };
@@ -253,12 +255,14 @@ fn progress_that_finds_no_room_is_told_as_a_gap() {
     let mut one = alone();
     told(&mut one, &call(1, "change"));
     one.progress(1, "abc".into(), Space::Free);
+    one.progress(1, "x".repeat(REMOTE_PROGRESS_BYTES_MAX + 1), Space::Free);
     one.progress(1, "lost".into(), Space::Full);
     one.progress(1, "lost too".into(), Space::Full);
     one.progress(1, "d".into(), Space::Free);
     one.progress(1, "gone".into(), Space::Full);
     one.end(1, Ending::Outcome(Box::new(Outcome::text("done"))), NOW);
     one.progress(1, "late".into(), Space::Free);
+    let dropped = REMOTE_PROGRESS_BYTES_MAX + 1 + "lost".len() + "lost too".len();
     let wants = wanted(&mut one);
     let shown: Vec<Value> = wants
         .iter()
@@ -268,8 +272,8 @@ fn progress_that_finds_no_room_is_told_as_a_gap() {
         shown,
         [
             json!(["progress", 0, "abc", null]),
-            json!(["gap", null, null, 12]),
-            json!(["progress", 15, "d", null]),
+            json!(["gap", null, null, dropped]),
+            json!(["progress", dropped + 3, "d", null]),
             json!(["gap", null, null, 4]),
             json!(["outcome", null, null, null]),
         ]

@@ -1,3 +1,5 @@
+//! What is counted, kept, confirmed and said again.
+
 use bytes::Bytes;
 use vocab::limits::{
     REMOTE_ACK_BYTES, REMOTE_ACK_MESSAGES, REMOTE_PROGRESS_BYTES_MAX, REMOTE_QUEUE_BYTES_MAX,

@@ -1,3 +1,5 @@
+//! Messages read as they were written, and nothing else is read.
+
 use serde_json::{Value, json};
 
 use super::*;

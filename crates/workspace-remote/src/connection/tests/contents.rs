@@ -1,3 +1,5 @@
+//! Content that comes for a request: its order, its credit, its bounds.
+
 use super::*;
 
 pub(super) fn upload(id: u64) -> Value {

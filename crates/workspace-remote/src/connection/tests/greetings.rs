@@ -1,3 +1,5 @@
+//! Whether two sides fit, before anything is asked.
+
 use super::*;
 
 fn refused(value: &Value, code: &str) {

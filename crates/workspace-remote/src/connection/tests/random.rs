@@ -1,3 +1,5 @@
+//! Two connections under random messages, against a model of what runs and what ended.
+
 use std::collections::HashSet;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Messages over bytes come whole or not at all.
+
 use futures_util::SinkExt;
 
 use super::*;
