@@ -134,12 +134,15 @@ impl RemoteWorkspace {
     ///
     /// # Errors
     /// When the first connection cannot be had.
-    pub async fn connect(
+    #[must_use]
+    pub fn connect(
         connector: Connector,
         options: ClientOptions,
-    ) -> Result<RemoteOwner, ConnectError> {
-        let (link, driver) = driver::start(connector, options).await?;
-        Ok(RemoteOwner { workspace: Self(link), driver })
+    ) -> BoxFuture<'static, Result<RemoteOwner, ConnectError>> {
+        Box::pin(async move {
+            let (link, driver) = driver::start(connector, options).await?;
+            Ok(RemoteOwner { workspace: Self(link), driver: Some(driver) })
+        })
     }
 
     /// Returns what is served.
@@ -159,7 +162,7 @@ impl RemoteWorkspace {
 #[derive(Debug)]
 pub struct RemoteOwner {
     workspace: RemoteWorkspace,
-    driver: tokio::task::JoinHandle<()>,
+    driver: Option<tokio::task::JoinHandle<()>>,
 }
 
 impl RemoteOwner {
@@ -187,10 +190,12 @@ impl OwnedWorkspace for RemoteOwner {
 
     fn close(mut self: Box<Self>) -> BoxFuture<'static, ()> {
         self.workspace.0.close();
-        let driver = std::mem::replace(&mut self.driver, tokio::spawn(std::future::ready(())));
+        let driver = self.driver.take();
         Box::pin(async move {
-            // A driver that failed has nothing left to close.
-            driver.await.unwrap_or(());
+            if let Some(driver) = driver {
+                // A driver that failed has nothing left to close.
+                driver.await.unwrap_or(());
+            }
         })
     }
 }

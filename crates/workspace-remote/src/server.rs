@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{SinkExt, StreamExt, future::BoxFuture};
 use stdx::secret::Secret;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -196,20 +196,24 @@ impl Server {
 
     /// Serves one line until its connection is over, or hands it to the connection it takes up again. A connection
     /// outlives its line here, for as long as it is held.
-    pub async fn serve(&self, mut transport: Transport) {
-        let counted = Counted::new(&self.0);
-        let greeted = tokio::select! {
-            biased;
-            () = self.0.draining.cancelled() => Err(draining()),
-            first = first(&mut transport) => first,
-        };
-        match greeted {
-            Ok(Some(First::Hello(hello))) => self.welcome(hello, transport).await,
-            Ok(Some(First::Resume(resume))) => self.resume(resume, transport).await,
-            Ok(None) => {}
-            Err(violation) => refuse(transport, &violation).await,
-        }
-        drop(counted);
+    #[must_use]
+    pub fn serve(&self, mut transport: Transport) -> BoxFuture<'static, ()> {
+        let server = self.clone();
+        let counted = Counted::new(&server.0);
+        Box::pin(async move {
+            let greeted = tokio::select! {
+                biased;
+                () = server.0.draining.cancelled() => Err(draining()),
+                first = first(&mut transport) => first,
+            };
+            match greeted {
+                Ok(Some(First::Hello(hello))) => server.welcome(hello, transport).await,
+                Ok(Some(First::Resume(resume))) => server.resume(resume, transport).await,
+                Ok(None) => {}
+                Err(violation) => refuse(transport, &violation).await,
+            }
+            drop(counted);
+        })
     }
 
     async fn welcome(&self, hello: Hello, transport: Transport) {
@@ -249,11 +253,14 @@ impl Server {
 
     /// Takes no more lines and requests, ends what runs, tells how, and closes. Returns when all is accounted for
     /// or its time is over. Does not close the workspace.
-    pub async fn drain(&self) {
+    #[must_use]
+    pub fn drain(&self) -> BoxFuture<'static, ()> {
         self.0.draining.cancel();
         let mut n_lines = self.0.n_lines.subscribe();
-        let all = n_lines.wait_for(|count| *count == 0);
-        drop(tokio::time::timeout(Duration::from_millis(2 * REMOTE_END_MS), all).await);
+        Box::pin(async move {
+            let all = n_lines.wait_for(|count| *count == 0);
+            drop(tokio::time::timeout(Duration::from_millis(2 * REMOTE_END_MS), all).await);
+        })
     }
 }
 

@@ -1,5 +1,8 @@
 //! What a message may be before anything is read of it.
 
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
 use super::*;
 
 fn small() -> Bounds {
@@ -125,4 +128,50 @@ fn a_piece_is_bounded_and_has_an_id() {
         status(Frame::Binary(Bytes::from_static(&[0; 15]))),
         Some(CloseStatus::ProtocolError)
     );
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::hash_map(any::<String>(), inner, 0..6)
+                .prop_map(|map| Value::Object(map.into_iter().collect::<Map<_, _>>())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_object_is_measured_and_its_head_is_what_a_parser_finds(
+        mut fields in prop::collection::hash_map("[a-z]{1,4}|\\PC{0,4}", value(), 0..6),
+        kind in "[a-z_]{0,8}",
+        id in prop_oneof![1..=ID_MAX, any::<u64>()],
+        pretty in any::<bool>(),
+    ) {
+        fields.insert("type".into(), json!(kind));
+        fields.insert("id".into(), json!(id));
+        let object = Value::Object(fields.into_iter().collect());
+        let text = if pretty { format!("{object:#}") } else { object.to_string() };
+        let head = scan(text.as_bytes(), &Bounds::usual()).unwrap();
+        prop_assert_eq!(head.kind, kind);
+        prop_assert_eq!(head.id, (1..=ID_MAX).contains(&id).then_some(id));
+    }
+
+    #[test]
+    fn any_bytes_are_measured_without_harm(
+        bytes in prop::collection::vec(prop_oneof![Just(b'{'), Just(b'"'), Just(b'\\'), Just(b':'), any::<u8>()], 0..80)
+    ) {
+        let parsed = serde_json::from_slice::<Map<String, Value>>(&bytes);
+        let scanned = scan(&bytes, &Bounds::usual());
+        prop_assert!(parsed.is_err() || scanned.is_ok() || bytes.windows(6).any(|six| six == b"\"type\""));
+        let read = piece(&Bytes::from(bytes));
+        prop_assert!(read.is_err() || read.is_ok_and(|piece| !piece.bytes.is_empty()));
+    }
 }

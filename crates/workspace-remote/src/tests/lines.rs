@@ -12,7 +12,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::{FutureExt, SinkExt, StreamExt, future, stream};
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 use vocab::{
     limits::{
@@ -37,7 +37,7 @@ use crate::{
     server::Server,
     transport::{
         Said, Transport,
-        memory::{self, Cut},
+        memory::{self, Cut, Fate, Side},
     },
 };
 
@@ -332,4 +332,43 @@ async fn a_new_generation_is_fetched_and_a_stale_call_goes_on_once() {
     assert_eq!(outcome.failure.map(|failure| failure.code), Some("stale_generation".into()));
     let other = Fake::new("another");
     assert!(server.publish(Arc::new(other)).is_err());
+}
+
+#[tokio::test]
+async fn what_runs_goes_on_while_there_is_no_line() {
+    let slow = Slow::default();
+    let server = rig::server(Arc::new(slow.clone()));
+    // The greeting, the slow request, and one more at which the line breaks.
+    let cut = Cut::at(Side::First, 2, Fate::Arrives);
+    let through = rig::connector(&server, &Wire::Memory(cut.clone()));
+    let (may_come_back, n_lines) = (Arc::new(Notify::new()), AtomicUsize::new(0));
+    let gate = Arc::clone(&may_come_back);
+    let connector: crate::client::Connector = Arc::new(move || {
+        let (gate, line) = (Arc::clone(&gate), through());
+        let first = n_lines.fetch_add(1, Ordering::SeqCst) == 0;
+        Box::pin(async move {
+            if !first {
+                gate.notified().await;
+            }
+            line.await
+        })
+    });
+    let owner = RemoteWorkspace::connect(connector, rig::options(&slow)).await.unwrap();
+    let remote = owner.workspace();
+    let made = tokio::spawn(remote.mkdir(at(&remote, "d"), false));
+    slow.waits().await;
+    let looked = tokio::spawn(remote.stat(at(&remote, ".")));
+    while remote.connected() != Connected::Resuming {
+        tokio::task::yield_now().await;
+    }
+    assert!(cut.happened());
+    slow.go();
+    while server.status().calls != 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!made.is_finished(), "it is done, and nobody has heard of it yet");
+    may_come_back.notify_one();
+    assert_eq!(made.await.unwrap(), Ok(()));
+    assert!(looked.await.unwrap().is_ok());
+    assert_eq!(remote.connected(), Connected::Yes);
 }
