@@ -59,6 +59,9 @@ pub struct JobRow {
     pub session: Option<String>,
     /// The session file that the program writes, where that is known.
     pub session_file: Option<String>,
+    /// The git worktree of its own that it works in.
+    #[serde(default)]
+    pub worktree: Option<Worktree>,
     /// The names of the variables that a person gave it. Their values are told to nobody.
     pub env_names: Vec<String>,
     /// How the program ended.
@@ -66,6 +69,17 @@ pub struct JobRow {
     /// Why the row is not wholly known, and what mends that: a file of it that cannot be read. There only then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+}
+
+/// A git worktree that a job has for itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worktree {
+    /// Its directory.
+    pub path: String,
+    /// Its branch, without `refs/heads/`.
+    pub branch: String,
+    /// Where people find the repository.
+    pub repository: String,
 }
 
 /// The query of `GET /jobs`.
@@ -273,7 +287,7 @@ mod tests {
             "state": "failed", "status": "exit code 1", "state_source": "process",
             "waiting_for": null, "pid": null, "pinned": false,
             "started_at": "2023-11-14T22:13:20.000Z", "ended_at": "2023-11-14T22:13:21.000Z",
-            "session": null, "session_file": null, "env_names": ["KEY"],
+            "session": null, "session_file": null, "worktree": null, "env_names": ["KEY"],
             "exit": {"code": 1, "signal": null, "at": "2023-11-14T22:13:21.000Z"},
         });
         let read: JobRow = serde_json::from_value(row.clone()).unwrap();

@@ -5,7 +5,7 @@ pub(crate) mod inside;
 mod jobs;
 mod logs;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use clap::{
     Args as ClapArgs, CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint,
@@ -13,16 +13,19 @@ use clap::{
 };
 use vocab::{message::Mode, outcome::Failure};
 
-use crate::{exit, print};
+use crate::{
+    env, exit,
+    print::{self, clean::clean_line, words::quoted},
+};
 
 pub(crate) use attach::Attach;
-pub(crate) use jobs::{Bg, Jobs, Ls, Rm, Until, View, Wait, Which};
-pub(crate) use logs::{Export, Logs};
+pub(crate) use jobs::{Asks, Bg, Jobs, Ls, Rm, Until, View, Wait, Which};
+pub(crate) use logs::{Export, Logs, Place};
 
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]
 #[command(name = "stead", version, about, long_about = None, max_term_width = 80)]
-#[command(after_help = format!("Start here: stead demo\n\nExit codes: {EXIT_CODES}"))]
+#[command(after_help = format!("Start here: stead demo\n\nExit codes:\n  {EXIT_CODES}"))]
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -30,8 +33,8 @@ pub(crate) struct Args {
 }
 
 /// The exit codes in one sentence, for help and man page.
-pub(crate) const EXIT_CODES: &str = "0 ok, 1 failed, 2 usage, 3 not found, 4 refused, \
-    5 daemon unreachable, 130 interrupted.";
+pub(crate) const EXIT_CODES: &str = "0 ok, 1 failed, 2 usage, 3 not found, 4 refused,\n  \
+    5 daemon unreachable, 124 waited too long (wait alone), 130 interrupted.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -263,11 +266,14 @@ pub(crate) enum Daemon {
         #[arg(short = 'n', long, default_value_t = 200)]
         lines: usize,
     },
-    /// Stops it; runs are aborted and their programs ended
+    /// Stops it after asking, with jobs and the runs of sessions; says how many of them end
     Stop {
-        /// Leave jobs running; without it they are ended as well
+        /// Leave jobs running, for the next daemon to find; runs end all the same
         #[arg(long)]
         keep_jobs: bool,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
     },
 }
 
@@ -316,17 +322,39 @@ pub(crate) enum Debug {
 }
 
 /// Prints what clap refused, or the help it was asked for.
-pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
+pub(crate) fn refuse(error: &clap::Error, words: &[OsString]) -> ExitCode {
     let mut text = error.render().to_string();
     if error.use_stderr() {
-        if let Some(meant) = meant_command(error) {
-            let at = text.find("\n\nUsage:").unwrap_or(text.len());
-            text.insert_str(at, &format!("\n\n  tip: did you mean '{meant}'?"));
+        let tip = meant_command(error).map(|meant| format!("did you mean '{meant}'?"));
+        if let Some(tip) = tip.or_else(|| meant_program(error, words)) {
+            // The parser's own, where it has one, is of no use then.
+            let begin = text.find("\n\n  tip:");
+            let end = text.find("\n\nUsage:").unwrap_or(text.len());
+            text.replace_range(begin.unwrap_or(end)..end, &format!("\n\n  tip: {tip}"));
         }
         print::err(&text);
         return ExitCode::from(exit::USAGE);
     }
     print::out(&text)
+}
+
+/// Returns how a program is started in the background, where its flags were taken for ours.
+fn meant_program(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let (first, rest) = words.split_first()?;
+    if error.kind() != ErrorKind::UnknownArgument || first != "bg" {
+        return None;
+    }
+    let rest = rest.iter().map(|word| word.to_str()).collect::<Option<Vec<_>>>()?;
+    let is_program = |word: &&str| !word.starts_with('-') && env::is_program(word);
+    // A word at the beginning is the program also where that is not installed; a prompt has several in one.
+    let is_word = |word: &&str| !word.starts_with('-') && !word.contains(char::is_whitespace);
+    let begins =
+        rest.iter().position(is_program).or(rest.first().is_some_and(is_word).then_some(0))?;
+    let command: Vec<String> =
+        rest[begins..].iter().map(|word| quoted(&clean_line(word))).collect();
+    let flags: String =
+        rest[..begins].iter().map(|word| format!("{} ", clean_line(word))).collect();
+    Some(format!("a program stands behind --: 'stead bg {flags}-- {}'", command.join(" ")))
 }
 
 /// Finds the command that a mistyped one was meant to be, where clap, which compares beginnings, found

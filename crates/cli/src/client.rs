@@ -305,9 +305,13 @@ fn wait_ready(mut child: Child, patience: Patience) -> Result<(), Failure> {
         }
     });
     let mut said = receiver.recv_timeout(patience.ready);
-    let checks = matches!(&said, Ok(Ok(line)) if line.trim() == print::CHECKING);
+    let is_checking = |said: &Result<std::io::Result<String>, RecvTimeoutError>| matches!(said, Ok(Ok(line)) if line.trim() == print::CHECKING);
+    let checks = is_checking(&said);
     if checks {
         print::checking();
+    }
+    // One that cannot be opened to write after that is checked again to be read.
+    while is_checking(&said) {
         said = receiver.recv_timeout(patience.checked);
     }
     match said {

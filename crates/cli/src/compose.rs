@@ -22,10 +22,10 @@ use gateway::{
 };
 use sessions::sessions::{Parts as SessionParts, Sessions, Settings};
 use stdx::{clock::Clock, secret::Secret};
-use store::Store;
+use store::{Store, StoreError};
 use tokio_util::sync::CancellationToken;
 use vocab::{
-    limits::{ANSWER_HOURS, CHILD_GRACE_MS, STEPS_MAX},
+    limits::{ANSWER_HOURS, CHILD_GRACE_MS, STEPS_MAX, STORE_ROOM_RETRY_MS},
     message::RunState,
     outcome::Failure,
 };
@@ -86,8 +86,9 @@ pub(crate) async fn compose(
         scratch: paths.home.join("sessions"),
     });
     if store.is_full() {
-        // The next start that has room does it; until then they are shown as what they are.
-        tracing::warn!("interrupted runs are left open, since nothing can be written");
+        // Until there is room they are shown as what they are.
+        tracing::error!("the disk is full: interrupted runs are left open, and nothing is written");
+        tokio::spawn(catch_up(store.clone(), Arc::clone(&sessions)));
     } else if let closed @ 1.. = sessions.mend().await? {
         tracing::warn!(runs = closed, "interrupted runs were closed");
     }
@@ -100,8 +101,8 @@ pub(crate) async fn compose(
         clock: clock.clone(),
         store: store.clone(),
         hub: hub.clone(),
-        launcher: Arc::new(Hosts::new(&env::all())),
-        trees: Trees::new(&env::data(paths), &env::all()),
+        launcher: Arc::new(Hosts::new(&env::all())?),
+        trees: Trees::new(&env::data(paths), &env::all()).owned_by(&paths.home),
     });
     let (paths, kin) = (paths.clone(), Arc::clone(&jobs));
     let parts = Parts { paths, clock, store, hub, secrets, workspaces, jobs, notices };
@@ -125,6 +126,25 @@ pub(crate) async fn compose(
     Ok(Composed { daemon, sessions, front, about, stop })
 }
 
+/// Waits until a disk that was full has room, and does then what could not be done at the start.
+async fn catch_up(store: Store, sessions: Arc<Sessions>) {
+    let pause = Duration::from_millis(STORE_ROOM_RETRY_MS);
+    loop {
+        tokio::time::sleep(pause).await;
+        match store.make_writable().await {
+            Ok(true) => break,
+            Ok(false) => {}
+            Err(StoreError::Closed | StoreError::StaleEpoch { .. }) => return,
+            Err(error) => tracing::warn!(%error, "there is room, and nothing can be written yet"),
+        }
+    }
+    tracing::info!("the disk has room again");
+    match sessions.mend().await {
+        Ok(closed) => tracing::warn!(runs = closed, "interrupted runs were closed"),
+        Err(failure) => tracing::warn!(code = failure.code, "interrupted runs are left open"),
+    }
+}
+
 /// Returns how far runs go, as it is written or as is usual.
 fn settings(run: &config::RunEntry) -> Settings {
     let hours = run.answer_within_hours.unwrap_or(ANSWER_HOURS);
@@ -142,12 +162,7 @@ fn notices(opening: &store::Opening) -> Vec<String> {
             "the database was damaged ({problem}); it is kept at {path}, and a new, empty one began"
         )
     });
-    let full = (opening.room == store::Room::Full).then(|| {
-        "the disk is full: jobs are listed, attached to and stopped, and nothing else is written; \
-         make room, and then: stead daemon stop --keep-jobs"
-            .to_owned()
-    });
-    aside.chain(full).collect()
+    aside.collect()
 }
 
 /// Reads the pages that may call.

@@ -152,6 +152,9 @@ impl NotifyEntry {
 
 const NO_PROFILES: &str = "profiles do not exist yet, and no shell is sandboxed: remove the table, and choose --mode per run";
 
+const ABOVE_TABLES: &str =
+    "default_model belongs to the whole file: move it above the first [table]";
+
 /// Reads the file; an absent one is an empty one.
 ///
 /// # Errors
@@ -210,6 +213,9 @@ fn read(name: &str, text: &str) -> Result<Config, Failure> {
         // Whoever writes one wants to be held back by it, so it is not passed over.
         if message.starts_with("unknown field `profiles`") {
             return failure.with_hint(NO_PROFILES);
+        }
+        if message.starts_with("unknown field `default_model`") {
+            return failure.with_hint(ABOVE_TABLES);
         }
         match nearest(message) {
             Some(known) => failure.with_hint(format!("did you mean {known:?}?")),

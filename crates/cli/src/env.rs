@@ -10,6 +10,8 @@ use std::{
 
 use api::secret::Key;
 use daemon::paths::{Paths, SOCKET_NAME};
+use pty::ask::Within;
+use stdx::program;
 use vocab::{
     ids::{JOB_MARKER, RUN_MARKER},
     outcome::Failure,
@@ -45,12 +47,33 @@ pub(crate) fn without_keys(paths: &Paths) -> Vec<(OsString, OsString)> {
 
 /// Tells whether a word names a program: one that is found through `PATH`, or a file that can be run.
 pub(crate) fn is_program(word: &str) -> bool {
-    let path = std::env::var_os("PATH").filter(|_| !word.contains('/')).unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|dir| dir.join(word));
-    let written = word.contains('/').then(|| PathBuf::from(word));
-    found.chain(written).any(|file| {
-        file.is_file() && rustix::fs::access(&file, rustix::fs::Access::EXEC_OK).is_ok()
-    })
+    if word.contains('/') { program::can_run(Path::new(word)) } else { in_path(word).is_some() }
+}
+
+fn in_path(name: &str) -> Option<PathBuf> {
+    program::find(&std::env::var_os("PATH").unwrap_or_default(), name.as_ref())
+}
+
+/// How this program is called by what was told to call it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Called {
+    /// By its name: that finds this file, and the one that is put in its place.
+    Name,
+    /// By its path, since its name finds nothing or another one.
+    Path(String),
+}
+
+/// The name of this program.
+pub(crate) const PROGRAM: &str = "stead";
+
+/// Returns how this program is called; none where it cannot be said where it is.
+pub(crate) fn called() -> Option<Called> {
+    // Through /proc it is this very file, also where its name is gone.
+    if in_path(PROGRAM).is_some_and(|file| program::is_same(&file, Path::new("/proc/self/exe"))) {
+        return Some(Called::Name);
+    }
+    let path = std::env::current_exe().ok()?.into_os_string().into_string().ok()?;
+    Some(Called::Path(path))
 }
 
 /// Returns the directory the command was started in.
@@ -220,6 +243,16 @@ pub(crate) fn keys<'a>(wanted: impl Iterator<Item = (&'a str, &'a str)>) -> BTre
 /// Returns the job that this process runs in, if it does.
 pub(crate) fn own_job() -> Option<String> {
     get(JOB_MARKER)
+}
+
+/// Says to the host of a job that its job is shown in ours, as far as the environment says that we are in one,
+/// for as long as what is returned is held.
+///
+/// # Errors
+/// When that job shows ours.
+pub(crate) fn within(shown: &Path) -> Result<Option<Within>, Failure> {
+    let own = get("STEAD_JOB_SOCK").map(PathBuf::from).filter(|own| own.is_absolute());
+    own.map(|own| Within::say(shown, &own)).transpose()
 }
 
 /// Tells whether this is a process of a run, or of a job that is an agent's, as far as the environment says.

@@ -18,6 +18,8 @@ pub(crate) const NOT_FOUND: u8 = 3;
 pub(crate) const REFUSED: u8 = 4;
 /// No daemon answers.
 pub(crate) const UNREACHABLE: u8 = 5;
+/// What was waited for has not come in time: `wait` alone, as timeout(1) has it.
+pub(crate) const TIMED_OUT: u8 = 124;
 /// Stopped by Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -32,7 +34,9 @@ pub(crate) fn code_of(code: &str) -> u8 {
         | "session_not_found"
         | "workspace_not_found"
         | "no_live_run"
-        | "unknown_block" => NOT_FOUND,
+        | "unknown_block"
+        | "program_missing"
+        | "cwd_missing" => NOT_FOUND,
         "person_required" | "approval_required" | "denied" | "forbidden" | "locked"
         | "job_refused" | "unauthorized" | "foreign_host" | "foreign_origin"
         | "keys_need_socket" => REFUSED,
@@ -42,6 +46,7 @@ pub(crate) fn code_of(code: &str) -> u8 {
         | "protocol_mismatch"
         | "foreign_process"
         | "socket_in_use" => UNREACHABLE,
+        "wait_timed_out" => TIMED_OUT,
         "interrupted" => INTERRUPTED,
         _ => FAILED,
     }

@@ -53,26 +53,33 @@ const NAMES: &[&str] = &[
 pub(crate) struct Hosts {
     environment: Vec<(OsString, OsString)>,
     place: Place,
+    /// Our own executable.
+    own: Arc<OwnedFd>,
 }
 
 impl Hosts {
     /// Builds the starter from the daemon's own environment.
-    pub(crate) fn new(all: &[(OsString, OsString)]) -> Self {
+    ///
+    /// # Errors
+    /// When our own executable cannot be held on to.
+    pub(crate) fn new(all: &[(OsString, OsString)]) -> Result<Self, Failure> {
         let named = all.iter().filter(|(name, _)| NAMES.iter().any(|known| name == known));
         let environment: Vec<_> = named.cloned().collect();
         let place = Place::find(&environment);
         tracing::info!(?place, "where the hosts of jobs live");
-        Self { environment, place }
+        let own = Arc::new(open("/proc/self/exe", OFlags::PATH)?);
+        Ok(Self { environment, place, own })
     }
 }
 
 impl Launcher for Hosts {
     fn launch(&self, files: JobFiles) -> BoxFuture<'static, Result<ProcId, Failure>> {
         let (environment, place) = (self.environment.clone(), self.place.clone());
+        let own = Arc::clone(&self.own);
         let forgets = place.clone();
         Box::pin(async move {
             let id = files.id().clone();
-            let starting = move || start(&environment, &place, &files);
+            let starting = move || start(&environment, &place, &own, &files);
             let started = tokio::task::spawn_blocking(starting).await;
             let child = started.unwrap_or_else(|_| Err(not_begun("starting it failed")))?;
             let host = child.id().clone();
@@ -85,7 +92,7 @@ impl Launcher for Hosts {
         let grace = Duration::from_millis(CHILD_GRACE_MS);
         let killed = scope::reap_leftover_jobs(&[job.to_string()], grace);
         if !killed.is_empty() {
-            tracing::warn!(%job, killed = killed.len(), "what a host that died has left was ended");
+            tracing::warn!(%job, killed = killed.len(), "what a job has left was ended");
         }
         self.place.forget(job);
     }
@@ -94,14 +101,15 @@ impl Launcher for Hosts {
 fn start(
     environment: &[(OsString, OsString)],
     place: &Place,
+    own: &OwnedFd,
     files: &JobFiles,
 ) -> Result<Child, Failure> {
     let id = files.id();
-    match begin(environment, &place.command(id), files) {
+    match begin(environment, &place.command(id), own, files) {
         Err(failure) if failure.code == NOT_PLACED => {
             // The manager may be gone by now, or may refuse; a job is worth more than its place.
             tracing::warn!(job = %id, why = failure.message, "a host has no place of its own");
-            begin(environment, &Place::Session.command(id), files)
+            begin(environment, &Place::Session.command(id), own, files)
         }
         begun => begun,
     }
@@ -113,6 +121,7 @@ const NOT_PLACED: &str = "host_not_placed";
 fn begin(
     environment: &[(OsString, OsString)],
     command: &[OsString],
+    own: &OwnedFd,
     files: &JobFiles,
 ) -> Result<Child, Failure> {
     // Taken here and handed on: whoever asks meanwhile, after our own death too, sees that the job has a
@@ -128,8 +137,9 @@ fn begin(
     let plan = Plan::realize(policy, &Machine::probe())?;
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|errno| not_begun(&errno.to_string()))?;
-    let streams =
-        Stdio { stdin: lock.into(), stdout: writer, stderr: open("/dev/null", OFlags::WRONLY)? };
+    // Nobody reads errors; what is there instead is what the manager's program is to become, see [`place::OWN`].
+    let stderr = own.try_clone().map_err(|error| not_begun(&error.to_string()))?;
+    let streams = Stdio { stdin: lock.into(), stdout: writer, stderr };
     let child = scope::launch_detached(&plan, &streams)?;
     drop(streams);
     let said = first_line(reader, Duration::from_millis(HOST_READY_MS_MAX));
@@ -231,9 +241,10 @@ mod tests {
         let files = JobFiles::new(dir.path(), dir.path(), &id);
         stdx::state_file::ensure_dir(files.dir()).unwrap();
         let path = [("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+        let own = open("/proc/self/exe", OFlags::PATH).unwrap();
         let check = |command: &[&str], code: &str| {
             let command: Vec<OsString> = command.iter().map(OsString::from).collect();
-            assert_eq!(begin(&path, &command, &files).unwrap_err().code, code, "{command:?}");
+            assert_eq!(begin(&path, &command, &own, &files).unwrap_err().code, code, "{command:?}");
         };
         // The manager's program ended without starting anything.
         check(&["sh", "-c", "exit 1"], NOT_PLACED);

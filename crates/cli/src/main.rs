@@ -37,6 +37,9 @@ fn main() -> ExitCode {
                 return shown.unwrap_or_else(|error| exit::report(&error));
             }
         }
+        Some((first, [kind])) if first == role::completions::NAMES => {
+            return role::completions::names(kind);
+        }
         // An agent waits for its hooks, and takes a refusal of their words for one of its own act.
         Some((first, [second, rest @ ..])) if [first, second] == role::report::HOOK_WORDS => {
             return role::report::from_hook(rest);
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
     }
     let args = match args::Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return args::refuse(&error),
+        Err(error) => return args::refuse(&error, &words),
     };
     match role::dispatch(args) {
         Ok(code) => code,

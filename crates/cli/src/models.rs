@@ -18,7 +18,11 @@ use provider::{
 };
 use sessions::models::{Chosen, Keys, Models, Wanted};
 use stdx::{clock::Clock, secret::Secret, state_file};
-use vocab::{limits::STATE_FILE_BYTES_MAX, message::ModelRef, outcome::Failure};
+use vocab::{
+    limits::{STATE_FILE_BYTES_MAX, STEPS_MAX},
+    message::ModelRef,
+    outcome::Failure,
+};
 
 use crate::{
     config::{self, Config, ProviderEntry},
@@ -93,6 +97,8 @@ impl ConfiguredModels {
             None => self.fallback(&config, keys).await?,
         };
         let known = provider.model(&model);
+        // The story of the demonstration ends by itself, whatever runs are allowed.
+        let is_story = provider.name == DEMO.0 && !config.providers.contains_key(DEMO.0);
         let model = ModelRef { provider: provider.name.clone(), model };
         let shared = provider.resolve(&self.clock)?;
         Ok(Chosen {
@@ -100,6 +106,7 @@ impl ConfiguredModels {
             provider: shared,
             output_tokens_max: known.max_output,
             sees: known.images,
+            steps_max: is_story.then_some(STEPS_MAX),
         })
     }
 
@@ -328,32 +335,30 @@ fn no_model(config: &Config) -> Failure {
     } else {
         "no default_model is configured"
     };
-    Failure::not_started("model_unavailable", format!("there is no model to ask: {what}"))
-        .with_hint(
-            "set ANTHROPIC_API_KEY or OPENAI_API_KEY (or another vendor's variable),\n\
+    // What is configured already is the shortest way.
+    let named = config
+        .providers
+        .iter()
+        .find_map(|(name, entry)| entry.models.first().map(|model| format!("{name}/{}", model.id)));
+    let file = "the configuration (stead providers shows where it is)";
+    let (own, other) = match named {
+        Some(model) => (
+            format!(
+                "name one that is configured: --model {model}, for good: default_model = \"{model}\"\n\
+                 above the first table of {file},\nor "
+            ),
+            String::new(),
+        ),
+        None => (String::new(), format!("or set default_model in {file},\n")),
+    };
+    let hint = format!(
+        "{own}set ANTHROPIC_API_KEY or OPENAI_API_KEY (or another vendor's variable),\n\
          or start a local endpoint such as Ollama on its usual port,\n\
-         or set default_model in the configuration (stead providers shows where it is),\n\
-         or see it work without any: stead demo",
-        )
+         {other}or see it work without any: stead demo"
+    );
+    Failure::not_started("model_unavailable", format!("there is no model to ask: {what}"))
+        .with_hint(hint)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn half_a_name_is_no_unknown_provider() {
-        let config = Config::default();
-        for (text, code) in [
-            ("local/", "model_unknown"),
-            ("/qwen3", "model_unknown"),
-            ("/", "model_unknown"),
-            ("qwen3", "model_unknown"),
-            ("nobody/qwen3", "provider_unknown"),
-        ] {
-            let failure = named(&config, text).unwrap_err();
-            assert_eq!(failure.code, code, "{text}");
-            assert!(failure.message.contains(text) || code == "provider_unknown", "{failure}");
-        }
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! What the program is this time, chosen before anything else starts.
 
 pub(crate) mod attach;
-mod completions;
+pub(crate) mod completions;
 pub(crate) mod daemon;
 pub(crate) mod debug;
 mod demo;

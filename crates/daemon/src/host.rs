@@ -16,6 +16,10 @@ use crate::{
     workspaces::Workspaces,
 };
 
+/// What people must know while nothing can be stored.
+const FULL: &str = "the disk is full: jobs are listed, attached to and stopped, and nothing else is written; make \
+    room, and the daemon goes on by itself";
+
 /// What the daemon hosts. A static list, handed in at composition.
 pub trait Tenant: Send + Sync {
     /// Names what it serves, each with a version: `agent@1`.
@@ -48,8 +52,7 @@ pub struct Daemon {
     pub workspaces: Arc<Workspaces>,
     /// Jobs.
     pub jobs: Arc<Jobs>,
-    /// What people must know of this start.
-    pub notices: Vec<String>,
+    notices: Vec<String>,
     tenants: Vec<Arc<dyn Tenant>>,
 }
 
@@ -106,6 +109,13 @@ impl Daemon {
         own.chain(self.tenants.iter().flat_map(|tenant| tenant.supports()))
             .map(str::to_owned)
             .collect()
+    }
+
+    /// Says what people must know: of this start, and for as long as it is so.
+    #[must_use]
+    pub fn notices(&self) -> Vec<String> {
+        let full = self.store.is_full().then(|| FULL.to_owned());
+        self.notices.iter().cloned().chain(full).collect()
     }
 
     /// Returns jobs and what tenants have, oldest first.

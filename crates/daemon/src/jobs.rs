@@ -61,7 +61,7 @@ pub trait Launcher: Send + Sync {
     /// When it did not begin; nothing of it is left.
     fn launch(&self, files: JobFiles) -> BoxFuture<'static, Result<ProcId, Failure>>;
 
-    /// Ends what a host that died has left of its job. Blocks.
+    /// Ends what is left of a job that has ended, or whose host died. Blocks.
     fn end_leftovers(&self, job: &JobId);
 }
 

@@ -7,7 +7,10 @@ use std::path::PathBuf;
 
 use arbiter::{Confidence, Explanation, Source};
 use stdx::clock::Timestamp;
-use vocab::{job::JobState, outcome::Failure};
+use vocab::{
+    job::{JobState, Worktree},
+    outcome::Failure,
+};
 
 /// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +56,8 @@ pub struct Program {
     pub pid: Option<u32>,
     /// The session file that it writes, where that is known.
     pub session_file: Option<PathBuf>,
+    /// The worktree of its own that it works in.
+    pub worktree: Option<Worktree>,
     /// The names of the variables that a person gave it.
     pub env_names: Vec<String>,
     /// How it ended.

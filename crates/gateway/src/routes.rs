@@ -6,7 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use ::daemon::{caller::Caller, host::Daemon};
-use ::sessions::{rows::Resolved, sessions::Sessions};
+use ::sessions::sessions::Sessions;
 use api::{daemon::Registration, routes::Endpoint};
 use tokio_util::sync::CancellationToken;
 use vocab::{ids::SessionId, outcome::Failure};
@@ -125,17 +125,26 @@ async fn session_of(
     if let Ok(id) = text.parse() {
         return Ok(id);
     }
-    match services.sessions.resolve(caller, text).await? {
-        Resolved::One(row) => Ok(row.id),
-        Resolved::None => {
+    let (mut found, more) = match services.sessions.fitting(caller, text).await? {
+        Some(fitting) => (fitting.sessions, fitting.more),
+        None => (Vec::new(), 0),
+    };
+    match (found.pop(), found.is_empty()) {
+        (Some(row), true) => Ok(row.id),
+        (None, _) => {
             let shown: String = text.chars().take(80).collect();
             let failure =
                 Failure::not_started("session_not_found", format!("there is no session {shown:?}"));
             Err(failure.with_hint("stead sessions list shows what there is").into())
         }
-        Resolved::Many(rows) => {
-            let refused = Refused::new("ambiguous", "several sessions match");
-            Err(refused.meaning(rows.iter().map(|row| row.id.to_string()).collect()))
+        (Some(last), false) => {
+            let mut what = "several sessions match".to_owned();
+            if 0 < more {
+                what.push_str(&format!(", {more} more than are listed"));
+            }
+            found.push(last);
+            let ids = found.iter().map(|row| row.id.to_string());
+            Err(Refused::new("ambiguous", what).meaning(ids.collect()))
         }
     }
 }

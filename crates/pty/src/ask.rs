@@ -1,6 +1,6 @@
 //! Asking a host for one operation and waiting for its answer, for whoever has nothing else to do.
 //!
-//! Not here: connections that stay, and anything asynchronous.
+//! Not here: connections that stay but to say something, and anything asynchronous.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -76,17 +76,34 @@ pub(crate) struct Line {
 impl Line {
     /// Connects and says what for.
     pub(crate) fn connect(socket: &Path, role: Role) -> Result<Self, AskError> {
-        Self::within(socket, role, Duration::from_millis(HOST_ANSWER_MS_MAX))
+        let hello = Hello { role, protocol: PROTOCOL, ..Hello::default() };
+        Self::greet(socket, &hello, Duration::from_millis(HOST_ANSWER_MS_MAX))
     }
 
-    fn within(socket: &Path, role: Role, patience: Duration) -> Result<Self, AskError> {
+    fn greet(socket: &Path, hello: &Hello, patience: Duration) -> Result<Self, AskError> {
         let stream = UnixStream::connect(socket).map_err(AskError::Gone)?;
         let patience = Some(patience);
         stream.set_read_timeout(patience).map_err(AskError::Silent)?;
         stream.set_write_timeout(patience).map_err(AskError::Silent)?;
         let mut line = Self { stream, decoder: Decoder::default() };
-        line.say(Kind::Hello, &Hello { role, protocol: PROTOCOL, ..Hello::default() })?;
+        line.say(Kind::Hello, hello)?;
         Ok(line)
+    }
+
+    /// Asks for an operation and waits for the answer.
+    fn ask(&mut self, operation: &Control) -> Result<Reply, AskError> {
+        self.say(Kind::Control, operation)?;
+        loop {
+            while let Some(frame) = self.take()? {
+                if frame.kind == Kind::Reply {
+                    return hello::from_json(&frame.payload)
+                        .map_err(|failure| AskError::Malformed(failure.message));
+                }
+            }
+            if !self.read()? {
+                return Err(AskError::Silent(io::ErrorKind::UnexpectedEof.into()));
+            }
+        }
     }
 
     pub(crate) fn say(
@@ -136,20 +153,13 @@ pub fn ask_within(
     operation: &Control,
     patience: Duration,
 ) -> Result<Reply, AskError> {
-    let mut line = Line::within(socket, Role::Control, patience)?;
-    line.say(Kind::Control, operation)?;
-    loop {
-        while let Some(frame) = line.take()? {
-            if frame.kind == Kind::Reply {
-                return hello::from_json(&frame.payload)
-                    .map_err(|failure| AskError::Malformed(failure.message));
-            }
-        }
-        if !line.read()? {
-            return Err(AskError::Silent(io::ErrorKind::UnexpectedEof.into()));
-        }
-    }
+    let hello = Hello { role: Role::Control, protocol: PROTOCOL, ..Hello::default() };
+    Line::greet(socket, &hello, patience)?.ask(operation)
 }
+
+mod within;
+
+pub use within::Within;
 
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
-    process::Signal,
+    process::{Signal, getpid, kill_process},
     termios::tcgetattr,
 };
 use sandbox::signals;
@@ -98,15 +98,18 @@ pub fn run(
     guard: Option<&Guard>,
     on_gap: &mut dyn FnMut(),
 ) -> Result<Ended, FollowError> {
-    let signals = signals::watch(&[Signal::INT, Signal::TERM, Signal::HUP])?;
+    let mut watched = vec![Signal::INT, Signal::TERM, Signal::HUP];
+    if guard.is_some() {
+        // A terminal is given back before a stop; what goes elsewhere needs no such care.
+        watched.extend([Signal::TSTP, Signal::CONT]);
+    }
+    let signals = signals::watch(&watched)?;
     let mut line = Line::connect(socket, Role::Tail)?;
-    // Its answer stands where the text ends and the output goes on.
-    line.say(Kind::Control, &Control::Snapshot { whole: true })?;
-    let mirror = guard.map(|_| Mirror::new(Size::clamped(80, 24)));
     let mut tail = Tail {
         out,
         on_gap,
-        mirror,
+        guard,
+        mirror: None,
         plain: Plain::default(),
         is_begun: false,
         size: Size::clamped(80, 24),
@@ -114,19 +117,9 @@ pub fn run(
         is_inside_line: false,
         exit: None,
     };
-    if let Some(guard) = guard {
-        // Nothing is done to its modes; what the program writes is.
-        let modes = tcgetattr(out)?;
-        guard.arm(&modes, &modes, &screen::resets(Levels::UNKNOWN))?;
-        tail.write(screen::KEEP_TITLE)?;
-    }
+    tail.enter(&mut line)?;
     let ended = tail.serve(&mut line, &signals);
-    if let Some(mirror) = &tail.mirror {
-        tail.write(&screen::resets(mirror.levels()))?;
-    }
-    if let Some(guard) = guard {
-        guard.disarm();
-    }
+    tail.leave()?;
     ended
 }
 
@@ -135,6 +128,8 @@ struct Tail<'a> {
     out: BorrowedFd<'a>,
     /// Is told that something was lost.
     on_gap: &'a mut dyn FnMut(),
+    /// The guard of the terminal, if it is one.
+    guard: Option<&'a Guard>,
     /// What a terminal was told, so that it can be taken back.
     mirror: Option<Mirror>,
     plain: Plain,
@@ -150,6 +145,51 @@ struct Tail<'a> {
 }
 
 impl Tail<'_> {
+    /// Takes the terminal, if it is one, and asks for what stands on the screen.
+    fn enter(&mut self, line: &mut Line) -> Result<(), FollowError> {
+        if let Some(guard) = self.guard {
+            // Nothing is done to its modes; what the program writes is.
+            let modes = tcgetattr(self.out)?;
+            guard.arm(&modes, &modes, &screen::resets(Levels::UNKNOWN))?;
+            self.mirror = Some(Mirror::new(Size::clamped(80, 24)));
+            self.write(screen::KEEP_TITLE)?;
+        }
+        // Its answer stands where the text ends and the output goes on.
+        self.is_begun = false;
+        Ok(line.say(Kind::Control, &Control::Snapshot { whole: true })?)
+    }
+
+    /// Gives the terminal back as it was.
+    fn leave(&mut self) -> Result<(), FollowError> {
+        if let Some(mirror) = self.mirror.take() {
+            self.write(&screen::resets(mirror.levels()))?;
+        }
+        if let Some(guard) = self.guard {
+            guard.disarm();
+        }
+        Ok(())
+    }
+
+    /// Takes the signals that have come, and tells whether one of them asks for the end.
+    fn is_told_to_end(&mut self, line: &mut Line, signals: &OwnedFd) -> Result<bool, FollowError> {
+        while let Some(number) = signals::taken(signals)? {
+            match Signal::from_named_raw(number) {
+                Some(Signal::TSTP) => {
+                    self.leave()?;
+                    // It cannot fail for a process itself, and going on at once would do no harm.
+                    kill_process(getpid(), Signal::STOP).ok();
+                }
+                // Somebody else has had the terminal meanwhile.
+                Some(Signal::CONT) => {
+                    self.leave()?;
+                    self.enter(line)?;
+                }
+                _ => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
     fn serve(&mut self, line: &mut Line, signals: &OwnedFd) -> Result<Ended, FollowError> {
         loop {
             while let Some(frame) = line.take()? {
@@ -169,7 +209,9 @@ impl Tail<'_> {
             }
             let told = fds.map(|fd| !fd.revents().is_empty());
             match told {
-                [true, ..] => return Ok(Ended::Interrupted),
+                [true, ..] if self.is_told_to_end(line, signals)? => {
+                    return Ok(Ended::Interrupted);
+                }
                 [_, true, _] => return Ok(Ended::Left),
                 [.., true] if !line.read()? => {
                     return Ok(self.exit.take().map_or(Ended::Host, Ended::Job));

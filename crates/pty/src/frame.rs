@@ -103,6 +103,23 @@ pub fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
     }
 }
 
+/// Returns room for a frame of so many bytes, to be filled behind what stands there and then sealed.
+pub(crate) fn room(n_bytes: usize) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(HEADER_BYTES + n_bytes);
+    frame.extend_from_slice(&[0; HEADER_BYTES]);
+    frame
+}
+
+/// Makes a frame of what was written into its room, and returns how many bytes that is; none where nothing
+/// was. It is no more than a frame may hold.
+pub(crate) fn seal(kind: Kind, frame: &mut [u8]) -> Option<usize> {
+    let (header, payload) = frame.split_first_chunk_mut::<HEADER_BYTES>()?;
+    let [number, length @ ..] = header;
+    *number = kind as u8;
+    *length = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_be_bytes();
+    (!payload.is_empty()).then_some(payload.len())
+}
+
 /// Cuts a stream into frames. Chunks may be cut anywhere.
 #[derive(Debug, Default)]
 pub struct Decoder {

@@ -16,6 +16,7 @@ pub const PROTOCOL: u32 = 1;
 /// What this program understands beyond the protocol's first version.
 pub const FEATURES: &[&str] = &[
     "explain", "flush", "focus", "record", "report", "resync", "roles", "send", STATES, "upgrade",
+    "within",
 ];
 
 /// The feature of a `control` client that wants to be told every change of STATE.
@@ -75,6 +76,9 @@ pub struct Hello {
     /// What its terminal answers when it is asked who it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal: Option<Terminal>,
+    /// The socket of the host in whose job it shows this one, if it runs in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<PathBuf>,
 }
 
 fn first_protocol() -> u32 {
@@ -239,6 +243,9 @@ pub struct Status {
     /// Whether what it shows is recorded.
     #[serde(default)]
     pub recording: Recording,
+    /// The sockets of hosts in whose jobs this one is shown, as clients have said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown_within: Vec<PathBuf>,
 }
 
 /// Whether a job is recorded.

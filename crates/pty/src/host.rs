@@ -21,7 +21,7 @@ mod typed;
 mod upgrade;
 mod verdict;
 
-use std::{collections::VecDeque, io, os::fd::OwnedFd, time::Duration};
+use std::{collections::VecDeque, io, mem::MaybeUninit, os::fd::OwnedFd, time::Duration};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -140,14 +140,22 @@ fn run_by(
         Ok(born) => born,
         Err(failure) => {
             let at = clock.now().as_millis();
-            let failure = Some(failure);
-            let exit = ExitRecord { code: None, signal: None, at, stopped: false, failure };
-            let written = files.write_exit(&exit);
+            // One that was started again and did not begin ended as it did before.
+            let written = match files.put_exit_back() {
+                Ok(true) => Ok(()),
+                Ok(false) | Err(_) => {
+                    let failure = Some(failure.clone());
+                    let (code, signal, stopped) = (None, None, false);
+                    files.write_exit(&ExitRecord { code, signal, at, stopped, failure })
+                }
+            };
             door.close();
             written?;
-            return Err(exit.failure.unwrap_or_else(|| Failure::not_started("failed", "")));
+            return Err(failure);
         }
     };
+    // It has begun, so that this is not how it ended last. A record that stays is no hindrance.
+    files.drop_exit_before().ok();
     let recorder = Recorder::new(files, &clock, record.record, None);
     let (mirror, paper) = (Mirror::new(size), Paper::new(recorder));
     let (crowd, input) = (Crowd::default(), VecDeque::new());
@@ -205,8 +213,10 @@ impl Host {
 
     /// Waits for something to happen, or for the next moment at which something is due.
     fn wait(&self) -> io::Result<Vec<(Source, PollFlags)>> {
-        let mut sources = vec![Source::Signals];
-        let mut fds = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        let n_sources = 4 + self.crowd.clients.len();
+        let (mut sources, mut fds) = (Vec::with_capacity(n_sources), Vec::with_capacity(n_sources));
+        sources.push(Source::Signals);
+        fds.push(PollFd::new(&self.signals, PollFlags::IN));
         if self.program.end.is_running() {
             sources.push(Source::Program);
             fds.push(PollFd::new(&self.program.child, PollFlags::IN));
@@ -304,7 +314,7 @@ impl Host {
     fn hear(&mut self, id: u64, flags: PollFlags) {
         let Some(client) = self.crowd.find(id) else { return };
         if flags.contains(PollFlags::IN) {
-            let mut buffer = [0; READ_BYTES];
+            let mut buffer = [MaybeUninit::uninit(); READ_BYTES];
             let bytes = client.read(&mut buffer).unwrap_or_default();
             client.decoder.push(bytes);
             self.read_frames(id);

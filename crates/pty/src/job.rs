@@ -365,14 +365,8 @@ impl JobFiles {
         Ok(state_file::replace(&self.state(), &hello::to_json(note))?)
     }
 
-    /// Forgets how the job ended, so that it can be started again. A record that cannot be read is kept
-    /// beside.
-    ///
-    /// # Errors
-    /// When the record cannot be removed.
-    pub fn forget_exit(&self) -> io::Result<()> {
-        self.make_room_for_exit()?;
-        state_file::remove(&self.exit()).map(drop)
+    fn exit_before(&self) -> PathBuf {
+        self.dir.join("exit.json.before")
     }
 }
 

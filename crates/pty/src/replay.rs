@@ -8,11 +8,11 @@ use std::{io, os::fd::BorrowedFd, os::fd::OwnedFd, time::Duration};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    process::Signal,
-    termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr},
+    process::{Signal, getpid, kill_process},
+    termios::{OptionalActions, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr},
 };
 use sandbox::signals;
-use screen::Levels;
+use screen::{Depth, Levels, Mirror, Size};
 use stdx::clock::Clock;
 use vocab::outcome::{Effect, Failure};
 
@@ -93,23 +93,20 @@ pub fn run(
     out: BorrowedFd<'_>,
     guard: Option<&Guard>,
 ) -> Result<Ended, ReplayError> {
-    let signals = signals::watch(&[Signal::INT, Signal::TERM, Signal::HUP])?;
+    let watched = [Signal::INT, Signal::TERM, Signal::HUP, Signal::TSTP, Signal::CONT];
+    let signals = signals::watch(&watched)?;
     let is_seen = guard.is_some();
     let keys = Some(keys).filter(|keys| is_seen && isatty(keys));
-    let raw = Raw::enter(keys, out, guard)?;
+    let raw = Some(Raw::enter(keys, out, guard)?);
     let clock = Clock::system();
     let due = clock.monotonic();
-    let mut show = Show { keys, out, signals, clock, due, player: Player::default() };
+    let player = Player::default();
+    let mut show = Show { keys, out, guard, raw, signals, clock, due, player };
     let mut ended = if is_seen { show.write(screen::KEEP_TITLE)? } else { None };
     if ended.is_none() {
         ended = show.play(reader, options)?;
     }
-    if is_seen {
-        let levels = show.player.mirror().map_or(Levels::UNKNOWN, screen::Mirror::levels);
-        show.write(&screen::resets(levels))?;
-        show.write(b"\r\n")?;
-    }
-    drop(raw);
+    show.leave()?;
     Ok(ended.unwrap_or(Ended::Whole))
 }
 
@@ -117,6 +114,8 @@ pub fn run(
 struct Show<'a> {
     keys: Option<BorrowedFd<'a>>,
     out: BorrowedFd<'a>,
+    guard: Option<&'a Guard>,
+    raw: Option<Raw<'a>>,
     signals: OwnedFd,
     clock: Clock,
     /// When the last event was shown, or should have been.
@@ -167,7 +166,7 @@ impl Show<'_> {
             }
             let told = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
             let (is_signal, is_key) = (told(0), told(1));
-            if is_signal {
+            if is_signal && self.is_told_to_end()? {
                 return Ok(Some(Ended::Interrupted));
             }
             if !is_key {
@@ -183,6 +182,65 @@ impl Show<'_> {
                 Some(Key::Interrupt) => return Ok(Some(Ended::Interrupted)),
             }
         }
+    }
+
+    /// Takes the signals that have come, and tells whether one of them asks for the end.
+    fn is_told_to_end(&mut self) -> Result<bool, ReplayError> {
+        while let Some(number) = signals::taken(&self.signals)? {
+            match Signal::from_named_raw(number) {
+                Some(Signal::TSTP) => self.stop()?,
+                Some(Signal::CONT) => self.enter()?,
+                _ => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Gives the terminal back and stops until somebody lets this process go on, which is told by a signal of its
+    /// own. That time is none of the recording's.
+    fn stop(&mut self) -> Result<(), ReplayError> {
+        let begun = self.clock.monotonic();
+        self.leave()?;
+        // It cannot fail for a process itself, and going on at once would do no harm.
+        kill_process(getpid(), Signal::STOP).ok();
+        self.due += self.clock.monotonic().saturating_sub(begun);
+        Ok(())
+    }
+
+    /// Takes the terminal again, which somebody else has had meanwhile, and shows what was seen last.
+    fn enter(&mut self) -> Result<(), ReplayError> {
+        if self.guard.is_none() {
+            return Ok(());
+        }
+        // What it was like is known where it was not given back.
+        self.raw = match self.raw.take() {
+            Some(raw) => Some(raw.again()?),
+            None => Some(Raw::enter(self.keys, self.out, self.guard)?),
+        };
+        let seen = self.player.mirror().map(|mirror| self.fitting(mirror)).unwrap_or_default();
+        self.write(screen::KEEP_TITLE)?;
+        self.write(&seen).map(drop)
+    }
+
+    /// Returns what rebuilds a screen in a terminal of the person's size.
+    fn fitting(&self, mirror: &Mirror) -> Vec<u8> {
+        let seen = mirror.snapshot(Depth::Screen);
+        let Ok(size) = tcgetwinsize(self.out) else { return seen };
+        let mut fitting = Mirror::new(mirror.size());
+        fitting.feed(&seen);
+        fitting.resize(Size::clamped(size.ws_col, size.ws_row));
+        fitting.snapshot(Depth::Screen)
+    }
+
+    /// Gives the terminal back as it was.
+    fn leave(&mut self) -> Result<(), ReplayError> {
+        if self.guard.is_some() {
+            let levels = self.player.mirror().map_or(Levels::UNKNOWN, Mirror::levels);
+            self.write(&screen::resets(levels))?;
+            self.write(b"\r\n")?;
+        }
+        self.raw = None;
+        Ok(())
     }
 
     fn read_key(&mut self) -> Result<Option<Key>, ReplayError> {
@@ -298,6 +356,18 @@ impl<'a> Raw<'a> {
             tcsetattr(keys, OptionalActions::Drain, &raw)?;
         }
         Ok(entered)
+    }
+}
+
+impl Raw<'_> {
+    /// Makes the terminal raw again.
+    fn again(self) -> io::Result<Self> {
+        if let Some((keys, before)) = &self.keys {
+            let mut raw = before.clone();
+            raw.make_raw();
+            tcsetattr(keys, OptionalActions::Now, &raw)?;
+        }
+        Ok(self)
     }
 }
 

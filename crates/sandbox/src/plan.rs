@@ -6,15 +6,13 @@
 use std::{
     ffi::{CString, OsStr, OsString},
     io,
-    os::{
-        fd::OwnedFd,
-        unix::ffi::{OsStrExt, OsStringExt},
-    },
+    os::{fd::OwnedFd, unix::ffi::OsStringExt},
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use rustix::fs::{Access, FileType, access, fstat, stat};
+use rustix::fs::{FileType, fstat};
+use stdx::program;
 use vocab::{
     limits,
     outcome::{Effect, Failure},
@@ -168,27 +166,13 @@ pub fn find_shell(
 
 /// Returns the absolute path of a program. Relative entries of `PATH` are passed over: what they name
 /// depends on a directory that a workspace controls.
-fn find_program(program: &OsStr, environment: &Environment) -> Option<PathBuf> {
-    let named = Path::new(program);
+fn find_program(name: &OsStr, environment: &Environment) -> Option<PathBuf> {
+    let named = Path::new(name);
     if named.is_absolute() {
-        return is_program(named).then(|| named.to_owned());
-    }
-    if program.as_bytes().contains(&b'/') || program.is_empty() {
-        return None;
+        return program::can_run(named).then(|| named.to_owned());
     }
     let path = environment.get("PATH").unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-    path.as_bytes()
-        .split(|byte| *byte == b':')
-        .map(|dir| Path::new(OsStr::from_bytes(dir)))
-        .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join(program))
-        .find(|candidate| is_program(candidate))
-}
-
-fn is_program(path: &Path) -> bool {
-    let regular =
-        stat(path).is_ok_and(|meta| FileType::from_raw_mode(meta.st_mode) == FileType::RegularFile);
-    regular && access(path, Access::EXEC_OK).is_ok()
+    program::find(path, name)
 }
 
 /// A directory that was removed after it was opened has no name left anywhere.

@@ -349,6 +349,20 @@ pub fn reap_leftovers(runs: &[String], grace: Duration) -> Vec<Killed> {
     reap(Mark::Run, runs, grace)
 }
 
+/// Ends what earlier processes left behind of runs whose names begin so, which must be no other living process's:
+/// whatever carries such a marker and is older than this process, with all that belongs to the same runs.
+pub fn reap_leftovers_of(prefix: &str, grace: Duration) -> Vec<Killed> {
+    let Some(me) = proc_fs::process(std::process::id()) else { return Vec::new() };
+    let older = proc_fs::all().into_iter().filter(|found| found.started < me.started);
+    let mut runs: Vec<String> = older
+        .filter_map(|found| proc_fs::marks(found.pid)?.run)
+        .filter(|run| run.starts_with(prefix))
+        .collect();
+    runs.sort();
+    runs.dedup();
+    reap_leftovers(&runs, grace)
+}
+
 /// Ends what jobs left behind whose host was killed.
 pub fn reap_leftover_jobs(jobs: &[String], grace: Duration) -> Vec<Killed> {
     reap(Mark::Job, jobs, grace)

@@ -4,7 +4,7 @@
 
 use alacritty_terminal::{index::Column, term::cell::Flags, vte::Params};
 
-use crate::{modes::Mode, terminal::Terminal};
+use crate::{modes::Mode, sgr, terminal::Terminal};
 
 impl Terminal {
     pub(crate) fn sequence(&mut self, params: &Params, intermediates: &[u8], action: char) {
@@ -12,7 +12,7 @@ impl Terminal {
         let first = numbers.next().unwrap_or(0);
         let second = numbers.next().unwrap_or(0);
         match (intermediates, action) {
-            ([], 'm') => self.select_graphics(params),
+            ([], 'm') => sgr::apply(params.iter(), &mut self.grid.cursor.template),
             ([], 'h' | 'l') => {
                 for param in params {
                     self.modes.put_ansi(param[0], action == 'h');

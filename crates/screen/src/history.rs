@@ -50,9 +50,20 @@ impl History {
         }
     }
 
+    /// Takes a line that would have been drawn and have left the screen at once. No line may be open.
+    pub(crate) fn push_line(&mut self, paint: impl FnOnce(&mut Painter, &mut Vec<u8>)) {
+        paint(&mut self.painter, &mut self.fresh);
+        self.painter.end_line(&mut self.fresh);
+        self.line_ended();
+    }
+
     fn close_line(&mut self) {
         self.painter.break_line(&mut self.open);
         self.fresh.append(&mut self.open);
+        self.line_ended();
+    }
+
+    fn line_ended(&mut self) {
         self.fresh.push(b'\n');
         self.n_fresh_lines += 1;
         if SCREEN_HISTORY_BLOCK_BYTES <= self.fresh.len() {

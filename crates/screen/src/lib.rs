@@ -12,6 +12,7 @@ mod control;
 mod csi;
 mod edit;
 mod events;
+mod flood;
 mod history;
 mod interpret;
 mod keyboard;

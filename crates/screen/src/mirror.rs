@@ -7,6 +7,7 @@ use alacritty_terminal::vte::Parser;
 use crate::{
     answers::{Audience, Persona},
     events::{Event, Progress},
+    flood::Graphics,
     modes::Mode,
     resets::Levels,
     size::Size,
@@ -39,7 +40,11 @@ impl Mirror {
 
     /// Reads what the program wrote. Chunks may be cut anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(CHUNK_BYTES) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            rest = &rest[self.flood(rest)..];
+            let (chunk, later) = rest.split_at(rest.len().min(CHUNK_BYTES));
+            rest = later;
             let mut joined = self.tail.take_half_character();
             if joined.is_empty() {
                 self.read(chunk);
@@ -48,6 +53,26 @@ impl Mirror {
                 self.read(&joined);
             }
         }
+    }
+
+    /// Takes the lines that have left the screen once all of this is read, and returns how many bytes they were.
+    fn flood(&mut self, bytes: &[u8]) -> usize {
+        // A line takes two bytes at least.
+        if bytes.len() < 2 * self.terminal.n_lines() || !self.tail.is_idle() {
+            return 0;
+        }
+        // It begins with a line.
+        let mut n_begun = 0;
+        if self.terminal.column() != 0 {
+            let newline = memchr::memchr(b'\n', &bytes[..bytes.len().min(CHUNK_BYTES)]);
+            n_begun = newline.map_or(0, |newline| newline + 1);
+            self.read(&bytes[..n_begun]);
+        }
+        let n_flooded = match self.tail.is_idle() {
+            true => self.terminal.flood(&bytes[n_begun..]),
+            false => 0,
+        };
+        n_begun + n_flooded
     }
 
     fn read(&mut self, chunk: &[u8]) {
@@ -64,20 +89,25 @@ impl Mirror {
         }
         let mut rest = chunk;
         while !rest.is_empty() {
-            let n_text = match self.tail.is_ground() {
-                true => memchr::memchr(ESC, rest).unwrap_or(rest.len()),
-                false => 0,
-            };
-            let (text, sequence) = rest.split_at(n_text);
-            rest = sequence;
-            if rest.is_empty() {
-                self.terminal.text(self.tail.keep_half_character(text));
-            } else {
+            if self.tail.is_ground() {
+                let n_text = memchr::memchr(ESC, rest).unwrap_or(rest.len());
+                let (text, sequence) = rest.split_at(n_text);
+                rest = sequence;
+                if rest.is_empty() {
+                    self.terminal.text(self.tail.keep_half_character(text));
+                    return;
+                }
                 self.terminal.text(text);
-                let n_bytes = self.tail.follow(rest);
-                self.parser.advance(&mut self.terminal, &rest[..n_bytes]);
-                rest = &rest[n_bytes..];
+                // Most sequences change the pen, and need no parser that knows them all.
+                if let Some(graphics) = rest.strip_prefix(b"\x1b[").and_then(Graphics::read) {
+                    graphics.apply(&mut self.terminal.grid.cursor.template);
+                    rest = &rest[2 + graphics.n_bytes()..];
+                    continue;
+                }
             }
+            let n_bytes = self.tail.follow(rest);
+            self.parser.advance(&mut self.terminal, &rest[..n_bytes]);
+            rest = &rest[n_bytes..];
         }
     }
 

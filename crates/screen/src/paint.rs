@@ -102,6 +102,29 @@ impl Painter {
         }
     }
 
+    /// Writes letters of a line as the row that they were drawn into would be written. `n_blanks` counts what
+    /// may yet turn out to be the row's blank end.
+    pub(crate) fn letters(
+        &mut self,
+        letters: &[u8],
+        pen: &Cell,
+        n_blanks: &mut usize,
+        out: &mut Vec<u8>,
+    ) {
+        let is_letter = |byte: &u8| *byte != b' ' || !is_blank(pen);
+        let n_kept = letters.iter().rposition(is_letter).map_or(0, |last| last + 1);
+        if 0 < n_kept {
+            let n_before = std::mem::take(n_blanks);
+            if 0 < n_before {
+                self.pen.lay_down(out);
+                out.resize(out.len() + n_before, b' ');
+            }
+            self.pen.change(pen, out);
+            out.extend_from_slice(&letters[..n_kept]);
+        }
+        *n_blanks += letters.len() - n_kept;
+    }
+
     /// Writes one cell again where the cursor stands.
     pub(crate) fn again(&mut self, cell: &Cell, out: &mut Vec<u8>) {
         self.cell(
@@ -149,19 +172,21 @@ fn push(character: char, out: &mut Vec<u8>) {
     out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-fn has_usual_background(cell: &Cell) -> bool {
+pub(crate) fn has_usual_background(cell: &Cell) -> bool {
     matches!(cell.bg, Color::Named(NamedColor::Background))
 }
 
+/// Tells whether a cell is as a fresh row's.
+fn is_blank(cell: &Cell) -> bool {
+    (cell.c == ' ')
+        & cell.flags.is_empty()
+        & cell.extra.is_none()
+        & has_usual_background(cell)
+        & matches!(cell.fg, Color::Named(NamedColor::Foreground))
+}
+
 /// Returns how many cells of a row differ from a fresh one's, counted to the last.
-fn n_occupied(row: &Row<Cell>) -> usize {
-    let is_blank = |cell: &Cell| {
-        (cell.c == ' ')
-            & cell.flags.is_empty()
-            & cell.extra.is_none()
-            & has_usual_background(cell)
-            & matches!(cell.fg, Color::Named(NamedColor::Foreground))
-    };
+pub(crate) fn n_occupied(row: &Row<Cell>) -> usize {
     let cells = &row[..];
     // Most rows are short, and eight blanks are seen faster than one by one.
     let blocks = cells.rchunks_exact(8);

@@ -206,7 +206,7 @@ impl Terminal {
 }
 
 /// Returns how many of the first bytes are printable ASCII.
-fn n_plain(bytes: &[u8]) -> usize {
+pub(crate) fn n_plain(bytes: &[u8]) -> usize {
     let is_plain = |byte: &u8| matches!(byte, b' '..=b'~');
     // Sixteen are looked at together.
     let is_all_plain = |block: &&[u8]| block.iter().fold(true, |all, byte| all & is_plain(byte));

@@ -4,13 +4,10 @@
 
 use alacritty_terminal::{
     term::cell::{Cell, Flags, Hyperlink},
-    vte::{
-        Params,
-        ansi::{Color, NamedColor, Rgb},
-    },
+    vte::ansi::{Color, NamedColor, Rgb},
 };
 
-use crate::terminal::{BLINK, Terminal};
+use crate::terminal::BLINK;
 
 const NAMED: [NamedColor; 16] = [
     NamedColor::Black,
@@ -56,47 +53,43 @@ const UNDERLINES: &[(u16, Flags, &str)] = &[
 const DEFAULT_FG: Color = Color::Named(NamedColor::Foreground);
 const DEFAULT_BG: Color = Color::Named(NamedColor::Background);
 
-impl Terminal {
-    /// Reads a sequence that changes the pen.
-    pub(crate) fn select_graphics(&mut self, params: &Params) {
-        let mut params = params.iter();
-        while let Some(param) = params.next() {
-            let pen = &mut self.grid.cursor.template;
-            match param {
-                [0] => reset(pen),
-                [4] => underline(pen, 1),
-                [4, style, ..] => underline(pen, *style),
-                // Once bold off, today a double underline nearly everywhere.
-                [21] => underline(pen, 2),
-                [22] => pen.flags.remove(Flags::BOLD | Flags::DIM),
-                [23] => pen.flags.remove(Flags::ITALIC),
-                [24] => underline(pen, 0),
-                [25] => pen.flags.remove(BLINK),
-                [27] => pen.flags.remove(Flags::INVERSE),
-                [28] => pen.flags.remove(Flags::HIDDEN),
-                [29] => pen.flags.remove(Flags::STRIKEOUT),
-                [39] => pen.fg = DEFAULT_FG,
-                [49] => pen.bg = DEFAULT_BG,
-                [59] => pen.set_underline_color(None),
-                [target @ (38 | 48 | 58)] => {
-                    let mut rest = params.by_ref().map(|param| param[0]);
-                    paint(pen, *target, extended(&mut rest));
-                }
-                [target @ (38 | 48 | 58), rest @ ..] => {
-                    // With colons a color space may stand before the three channels.
-                    let skipped = usize::from(rest[0] == 2 && 4 < rest.len());
-                    let mut numbers = rest[..1].iter().chain(&rest[1 + skipped..]).copied();
-                    paint(pen, *target, extended(&mut numbers));
-                }
-                [number @ (30..=37 | 90..=97)] => paint(pen, 38, named(*number, 30)),
-                [number @ (40..=47 | 100..=107)] => paint(pen, 48, named(*number, 40)),
-                [number] => {
-                    if let Some(row) = ATTRIBUTES.iter().find(|row| row.0 == *number) {
-                        pen.flags.insert(row.1);
-                    }
-                }
-                _ => (),
+/// Changes a pen as a sequence of these parameters does.
+pub(crate) fn apply<'a>(mut params: impl Iterator<Item = &'a [u16]>, pen: &mut Cell) {
+    while let Some(param) = params.next() {
+        match param {
+            [0] => reset(pen),
+            [4] => underline(pen, 1),
+            [4, style, ..] => underline(pen, *style),
+            // Once bold off, today a double underline nearly everywhere.
+            [21] => underline(pen, 2),
+            [22] => pen.flags.remove(Flags::BOLD | Flags::DIM),
+            [23] => pen.flags.remove(Flags::ITALIC),
+            [24] => underline(pen, 0),
+            [25] => pen.flags.remove(BLINK),
+            [27] => pen.flags.remove(Flags::INVERSE),
+            [28] => pen.flags.remove(Flags::HIDDEN),
+            [29] => pen.flags.remove(Flags::STRIKEOUT),
+            [39] => pen.fg = DEFAULT_FG,
+            [49] => pen.bg = DEFAULT_BG,
+            [59] => pen.set_underline_color(None),
+            [target @ (38 | 48 | 58)] => {
+                let mut rest = params.by_ref().map(|param| param[0]);
+                paint(pen, *target, extended(&mut rest));
             }
+            [target @ (38 | 48 | 58), rest @ ..] => {
+                // With colons a color space may stand before the three channels.
+                let skipped = usize::from(rest[0] == 2 && 4 < rest.len());
+                let mut numbers = rest[..1].iter().chain(&rest[1 + skipped..]).copied();
+                paint(pen, *target, extended(&mut numbers));
+            }
+            [number @ (30..=37 | 90..=97)] => paint(pen, 38, named(*number, 30)),
+            [number @ (40..=47 | 100..=107)] => paint(pen, 48, named(*number, 40)),
+            [number] => {
+                if let Some(row) = ATTRIBUTES.iter().find(|row| row.0 == *number) {
+                    pen.flags.insert(row.1);
+                }
+            }
+            _ => (),
         }
     }
 }

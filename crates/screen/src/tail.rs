@@ -83,6 +83,11 @@ impl Tail {
         self.state == State::Ground
     }
 
+    /// Tells whether nothing is unfinished.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_ground() && self.pending.is_empty()
+    }
+
     /// Takes the beginning of a character, if that is what is pending.
     pub(crate) fn take_half_character(&mut self) -> Vec<u8> {
         if self.is_ground() { std::mem::take(&mut self.pending) } else { Vec::new() }

@@ -10,7 +10,7 @@ use crate::sessions::Sessions;
 impl Sessions {
     /// Closes the runs that nobody works on any more, and finishes deletions that were cut off. Parked
     /// runs stay parked; [`Sessions::watch_deadlines`] lets those go on whose answers were all given.
-    /// Called once, before anything else; doing it again changes nothing. Returns how many runs were
+    /// Called once, before anything else, or once there is room; doing it again changes nothing. Returns how many runs were
     /// closed.
     ///
     /// # Errors
@@ -18,7 +18,8 @@ impl Sessions {
     pub async fn mend(self: &Arc<Self>) -> Result<usize, Failure> {
         let mut closed = 0;
         for stored in self.store.live_runs().await? {
-            if stored.run.state != RunState::Running {
+            // A daemon that began on a full disk does this late, and may be at work itself by then.
+            if stored.run.state != RunState::Running || self.runs.is_live(&stored.session) {
                 continue;
             }
             let messages = self.store.transcript(&stored.session).await?.messages;

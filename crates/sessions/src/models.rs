@@ -35,6 +35,8 @@ pub struct Chosen {
     pub output_tokens_max: u32,
     /// Whether it takes pictures.
     pub sees: bool,
+    /// How often it is called in one run, where that is not for the owner's bounds to say.
+    pub steps_max: Option<u32>,
 }
 
 impl std::fmt::Debug for Chosen {

@@ -147,6 +147,18 @@ fn decided(run: &Run) -> String {
     }
 }
 
+/// Says what the state of a session leaves open. What only repeats it in other words is left out.
+fn status(phase: Option<Phase>) -> Option<&'static str> {
+    match phase {
+        None => Some("idle"),
+        Some(Phase::Interrupted) => Some("the daemon ended meanwhile"),
+        Some(Phase::StepLimit) => Some("the limit of steps was reached"),
+        Some(Phase::Running | Phase::Parked | Phase::Finished | Phase::Aborted | Phase::Failed) => {
+            None
+        }
+    }
+}
+
 fn row(session: SessionRow) -> Row {
     let phase = session.run.as_ref().map(|run| run.phase);
     let is_over = phase.is_none_or(Phase::is_ended);
@@ -165,7 +177,7 @@ fn row(session: SessionRow) -> Row {
         cwd: PathBuf::from(session.place.cwd.unwrap_or_default()),
         condition: Condition {
             state,
-            status: Some(phase.map_or("idle", Phase::as_str).to_owned()),
+            status: status(phase).map(str::to_owned),
             waiting_for: waits.then(|| "an answer".to_owned()),
             source: Some("session".to_owned()),
             failure: None,

@@ -12,9 +12,7 @@ use futures_util::future::BoxFuture;
 use stdx::clock::Clock;
 use store::{
     Batch, Change, Epoch, NewSession, Store, StoreError,
-    rows::{
-        Filter, Fitting, MessagePage, Page, PageMark, Phase, Place, Resolved, RunMark, SessionRow,
-    },
+    rows::{Filter, Fitting, MessagePage, Page, PageMark, Phase, Place, RunMark, SessionRow},
 };
 use tokio::sync::Notify;
 use vocab::{
@@ -175,14 +173,6 @@ impl Sessions {
         let Page { sessions, next } = self.store.sessions(filter).await?;
         let sessions = sessions.into_iter().map(|session| self.as_seen(session)).collect();
         Ok(Page { sessions, next })
-    }
-
-    /// Finds the session that a person's short form means.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub async fn resolve(&self, _caller: &Caller, text: &str) -> Result<Resolved, Failure> {
-        Ok(self.store.resolve(text).await?)
     }
 
     /// Finds the sessions that fit a person's text as well as any does; none where none fits.

@@ -276,7 +276,7 @@ impl Sessions {
             cancel,
             settings: Settings {
                 system,
-                steps_max: self.settings.steps_max,
+                steps_max: chosen.steps_max.unwrap_or(self.settings.steps_max),
                 output_tokens_max: chosen.output_tokens_max,
                 images: chosen.sees,
                 answer_within: Some(self.settings.answer_within),

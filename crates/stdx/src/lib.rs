@@ -1,5 +1,5 @@
 //! What the standard library lacks and every room needs: a clock that tests can hold, secrets that
-//! cannot be printed, the identity of a process, private files published atomically, kernel locks,
+//! cannot be printed, the identity of a process, where a program is, private files published atomically, kernel locks,
 //! a heap that shrinks.
 //!
 //! Nothing of the domain lives here: no session, no tool, no wire.
@@ -9,6 +9,7 @@ pub mod lock;
 pub mod memory;
 pub mod mounts;
 pub mod proc_id;
+pub mod program;
 pub mod secret;
 pub mod state_file;
 pub mod writer_lock;

@@ -231,8 +231,8 @@ pub fn remove(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes a directory with all that is below it; a missing one is fine. Links are removed, also the
-/// directory itself when it is one, and never followed. Directories of ours that may not be changed, as
+/// Removes a directory with all that is below it, or whatever else has that name; a missing one is fine. Links
+/// are removed, also the directory itself when it is one, and never followed. Directories of ours that may not be changed, as
 /// caches of modules are, are made changeable first.
 ///
 /// # Errors
@@ -242,6 +242,7 @@ pub fn remove_tree(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             unlock::tree(path).and_then(|()| fs::remove_dir_all(path))
         }
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => fs::remove_file(path),
         removed => removed,
     };
     match removed {

@@ -13,6 +13,7 @@ use stdx::clock::Clock;
 use vocab::limits::{STORE_CACHE_KIB_MAX, STORE_WAL_PAGES_MAX};
 
 use crate::{
+    cursor::Epoch,
     error::StoreError,
     files, migrate,
     sql::{meta, meta_count, set_meta},
@@ -75,8 +76,8 @@ pub enum Room {
     /// It can.
     #[default]
     Enough,
-    /// The disk was full when it was opened: what is stored is read, and nothing is written until the next
-    /// opening.
+    /// The disk was full when it was opened: what is stored is read, and nothing is written until
+    /// [`crate::Store::make_writable`] finds room.
     Full,
 }
 
@@ -121,6 +122,16 @@ pub(crate) fn writer(options: &Options, steps: &[&str]) -> Result<Ready, StoreEr
         }
         other => other,
     }
+}
+
+/// Opens a database for writing that was opened on a full disk, under the epoch that was told then.
+pub(crate) fn again(options: &Options, epoch: &Epoch) -> Result<Connection, StoreError> {
+    let ready = attempt(options, &options.path, migrate::STEPS)?;
+    if (&ready.store_id, ready.epoch) != (&epoch.store_id, epoch.number) {
+        // Somebody else has taken it, who is not kept out by the lock that we hold.
+        return Err(StoreError::StaleEpoch { held: epoch.number, current: ready.epoch });
+    }
+    Ok(ready.conn)
 }
 
 fn attempt(options: &Options, path: &Path, steps: &[&str]) -> Result<Ready, StoreError> {

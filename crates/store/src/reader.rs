@@ -39,7 +39,7 @@ struct Shared {
     path: PathBuf,
     vfs: Option<String>,
     /// Whether the disk is full.
-    full: bool,
+    full: AtomicBool,
     /// How long a reader without work keeps its connection.
     idle: Duration,
     desk: Mutex<Desk>,
@@ -52,6 +52,8 @@ struct Desk {
     threads: usize,
     idle: usize,
     closed: bool,
+    /// Connections are closed, and reads wait.
+    paused: bool,
 }
 
 impl std::fmt::Debug for Desk {
@@ -69,7 +71,8 @@ impl Shared {
 impl Readers {
     /// Builds the readers of a database, beside which nothing can be written if `full`.
     pub(crate) fn new(path: PathBuf, vfs: Option<String>, idle: Duration, full: bool) -> Self {
-        let shared = Shared { path, vfs, full, idle, desk: Mutex::default(), work: Condvar::new() };
+        let (full, desk, work) = (AtomicBool::new(full), Mutex::default(), Condvar::new());
+        let shared = Shared { path, vfs, full, idle, desk, work };
         let waiting = Semaphore::new(STORE_READS_WAITING_MAX);
         Self { shared: Arc::new(shared), waiting, damaged: Arc::default() }
     }
@@ -104,6 +107,9 @@ impl Readers {
             return Err(StoreError::Closed);
         }
         desk.queue.push_back(read);
+        if desk.paused {
+            return Ok(());
+        }
         if desk.idle >= desk.queue.len() || desk.threads >= STORE_READERS_MAX {
             drop(desk);
             self.shared.work.notify_one();
@@ -111,6 +117,11 @@ impl Readers {
         }
         desk.threads += 1;
         drop(desk);
+        self.begin()
+    }
+
+    /// Starts a thread that is counted already.
+    fn begin(&self) -> Result<(), StoreError> {
         let shared = Arc::clone(&self.shared);
         let started = std::thread::Builder::new()
             .name("store-read".into())
@@ -126,6 +137,28 @@ impl Readers {
             return Err(StoreError::io(&self.shared.path, &error));
         }
         Ok(())
+    }
+
+    /// Closes the connections of a full disk, which take the database for one that nobody changes, and lets the
+    /// reads that wait go on with others.
+    pub(crate) fn renew(&self) {
+        let mut desk = self.shared.desk();
+        desk.paused = true;
+        self.shared.work.notify_all();
+        while desk.threads > 0 {
+            let waited = self.shared.work.wait_timeout(desk, Duration::from_secs(1));
+            desk = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.shared.work.notify_all();
+        }
+        self.shared.full.store(false, Ordering::Relaxed);
+        desk.paused = false;
+        desk.threads = desk.queue.len().min(STORE_READERS_MAX);
+        let n_threads = desk.threads;
+        drop(desk);
+        for _ in 0..n_threads {
+            // Where none can be started, whoever waits is told.
+            self.begin().ok();
+        }
     }
 
     /// Lets queued reads end and refuses later ones; the connections are closed when this returns.
@@ -183,7 +216,8 @@ fn serve(shared: &Shared) {
             }
         };
         if conn.is_none() {
-            match open::reader(&shared.path, shared.vfs.as_deref(), shared.full) {
+            let full = shared.full.load(Ordering::Relaxed);
+            match open::reader(&shared.path, shared.vfs.as_deref(), full) {
                 Ok(opened) => conn = Some(opened),
                 Err(error) => {
                     read(Err(error));
@@ -212,6 +246,9 @@ enum Next {
 fn next(shared: &Shared) -> Next {
     let mut desk = shared.desk();
     loop {
+        if desk.paused {
+            return Next::Closed;
+        }
         if let Some(read) = desk.queue.pop_front() {
             return Next::Read(read);
         }

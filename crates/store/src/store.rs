@@ -1,6 +1,9 @@
 //! The store as everybody else sees it: a handle that appends, reads and keeps house.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
@@ -16,8 +19,8 @@ use crate::{
     cursor::{Cursor, Epoch},
     encode::{BASE_BYTES, Sealed},
     error::StoreError,
-    migrate,
-    open::{self, Opening, Options, Room},
+    files, migrate,
+    open::{self, Opening, Options, Ready, Room},
     reader::{self, Readers},
     rows::{
         Counts, Filter, Fitting, MessagePage, Page, PageMark, Resolved, SessionRow, StoredRun,
@@ -44,7 +47,9 @@ struct Inner {
     room: Arc<Semaphore>,
     readers: Readers,
     /// Nothing can be written.
-    full: bool,
+    full: AtomicBool,
+    /// How it is opened once that can be.
+    options: Options,
 }
 
 impl Store {
@@ -60,7 +65,11 @@ impl Store {
         options: &Options,
         steps: &[&str],
     ) -> Result<(Self, Opening), StoreError> {
-        let ready = open::writer(options, steps)?;
+        Self::over(open::writer(options, steps)?, options)
+    }
+
+    /// Builds a store over a database that was opened.
+    pub(crate) fn over(ready: Ready, options: &Options) -> Result<(Self, Opening), StoreError> {
         let epoch = Epoch { store_id: ready.store_id.clone(), number: ready.epoch };
         // Every job takes at least `BASE_BYTES` of room, so the channel itself is never full.
         let (jobs, inbox) = mpsc::channel(STORE_QUEUE_BYTES_MAX / BASE_BYTES + 1);
@@ -76,7 +85,9 @@ impl Store {
             .spawn(move || writer.serve(inbox))
             .map_err(|error| StoreError::io(&ready.path, &error))?;
         let room = Arc::new(Semaphore::new(STORE_QUEUE_BYTES_MAX / ROOM_BYTES));
-        Ok((Self(Arc::new(Inner { epoch, jobs, room, readers, full })), ready.opening))
+        let options = Options { path: ready.path, on_long_work: || (), ..options.clone() };
+        let full = AtomicBool::new(full);
+        Ok((Self(Arc::new(Inner { epoch, jobs, room, readers, full, options })), ready.opening))
     }
 
     /// Returns the right to write of this start.
@@ -115,12 +126,38 @@ impl Store {
     /// Tells whether the disk was full when it was opened, so that nothing is written.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.0.full
+        self.0.full.load(Ordering::SeqCst)
+    }
+
+    /// Opens it for writing after all where the disk was full when it was opened, and tells whether it can be
+    /// written now.
+    ///
+    /// # Errors
+    /// When there is room and it cannot be opened for another reason.
+    pub async fn make_writable(&self) -> Result<bool, StoreError> {
+        if !self.is_full() {
+            return Ok(true);
+        }
+        let inner = Arc::clone(&self.0);
+        self.on_writer(move |writer| {
+            if !inner.full.load(Ordering::SeqCst) {
+                return Ok(true);
+            }
+            if files::is_full(&inner.options.path) {
+                return Ok(false);
+            }
+            writer.go_on(open::again(&inner.options, &inner.epoch)?)?;
+            // Before anything is moved into the database, which they take for unchanging.
+            inner.readers.renew();
+            inner.full.store(false, Ordering::SeqCst);
+            Ok(true)
+        })
+        .await
     }
 
     fn check_room(&self) -> Result<(), StoreError> {
         let effect = vocab::outcome::Effect::NotStarted;
-        if self.0.full { Err(StoreError::Full { effect }) } else { Ok(()) }
+        if self.is_full() { Err(StoreError::Full { effect }) } else { Ok(()) }
     }
 
     /// Runs work of the store's own on the writer, which may write.

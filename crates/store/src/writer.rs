@@ -102,6 +102,14 @@ impl Writer {
         Ok(Self { conn, clock, store_id, epoch, log_pages, full, unsettled, room, damaged })
     }
 
+    /// Goes on with another connection, which can write.
+    pub(crate) fn go_on(&mut self, conn: Connection) -> Result<(), StoreError> {
+        let identity = (self.store_id.clone(), self.epoch);
+        let damaged = Arc::clone(&self.damaged);
+        *self = Self { damaged, ..Self::new(conn, self.clock.clone(), identity)? };
+        Ok(())
+    }
+
     /// Serves until it is closed or nobody is left to ask.
     pub(crate) fn serve(mut self, mut jobs: mpsc::Receiver<Job>) {
         while let Some(first) = jobs.blocking_recv() {

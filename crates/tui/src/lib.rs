@@ -8,7 +8,7 @@ pub mod change;
 pub mod clean;
 mod editor;
 mod input;
-mod list;
+pub mod list;
 mod msg;
 mod question;
 pub mod run;

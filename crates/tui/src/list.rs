@@ -37,10 +37,10 @@ impl Group {
     /// Returns its heading.
     pub(crate) fn heading(self) -> &'static str {
         match self {
-            Self::NeedsYou => "needs you",
+            Self::NeedsYou => "blocked, needs you",
             Self::Working => "working",
             Self::Done => "done",
-            Self::Failed => "failed and stopped",
+            Self::Failed => "failed, stopped",
         }
     }
 }
@@ -193,6 +193,17 @@ impl List {
             self.selected = row.map(|row| row.id.clone());
         }
     }
+}
+
+/// Sorts rows as the list does: what needs a person first.
+pub fn sort(rows: &mut [JobRow]) {
+    rows.sort_by_cached_key(key);
+}
+
+/// Says how a session is by what is told of its last run, in the words of the list.
+#[must_use]
+pub fn session_state(run: &str) -> String {
+    JobState::of_run(run).map_or_else(|| run.to_owned(), |state| state.to_string())
 }
 
 /// Returns the place of a row: its group, pinned ones first, then what changed last.

@@ -27,7 +27,7 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
-use self::signals::{Signals, Told};
+use self::signals::{Beside, Signals, Told};
 use crate::{
     msg::{Command, Haste, Msg, Named},
     state::{Look, Place, State, Watched},
@@ -197,6 +197,11 @@ impl Loop {
                     let size = self.screen.size()?;
                     self.take(Msg::Resize(size));
                 }
+                Heard::Signal(Told::Stop) => self.stop()?,
+                Heard::Signal(Told::Again) => {
+                    self.screen.again()?;
+                    self.take(Msg::Resize(self.screen.size()?));
+                }
                 Heard::Told(msg) => {
                     self.take(msg);
                     self.take_all();
@@ -296,6 +301,18 @@ impl Loop {
         }
     }
 
+    /// Gives the terminal back, stops until somebody lets this process go on, and takes it again.
+    fn stop(&mut self) -> Result<(), Failure> {
+        // Two readers of one terminal would share its keys between them.
+        self.keys = None;
+        self.screen.leave();
+        signals::stop();
+        self.screen.enter()?;
+        self.keys = Some(read_keys()?);
+        self.take(Msg::Resize(self.screen.size()?));
+        Ok(())
+    }
+
     /// Gives the terminal to a job until it is let go of. What is told meanwhile is taken, and not drawn.
     async fn attach(&mut self, job: &str) -> Result<Left, Failure> {
         // Two readers of one terminal would share its keys between them.
@@ -315,12 +332,16 @@ impl Loop {
                         }
                         Some(msg) = self.told.recv() => self.take(msg),
                         Some(ended) = self.tasks.join_next() => self.reap(&ended),
-                        () = self.signals.terminate_or_hangup() => {
-                            left = Left::Told;
-                            if let Ok(handle) = &handle {
-                                pidfd_send_signal(handle, Signal::TERM).ok();
+                        told = self.signals.beside() => match (told, &handle) {
+                            (Beside::End, handle) => {
+                                left = Left::Told;
+                                if let Ok(handle) = handle {
+                                    pidfd_send_signal(handle, Signal::TERM).ok();
+                                }
                             }
-                        }
+                            (Beside::Stop, Ok(handle)) => signals::stop_with(handle).await,
+                            (Beside::Stop, Err(_)) => signals::stop(),
+                        },
                     }
                 }
             }

@@ -28,6 +28,8 @@ use crate::{
 
 /// The second screen, pasted texts as such, no cursor.
 const ENTER: &str = "\x1b[?1049h\x1b[?2004h\x1b[?25l";
+/// The same where the second screen was not left: to enter it again would forget where the cursor of the first is.
+const RETAKE: &str = "\x1b[?2004h\x1b[?25l";
 /// All of that back, and no style.
 pub(crate) const LEAVE: &str = "\x1b[0m\x1b[?25h\x1b[?2004l\x1b[?1049l";
 const CLEAR: &str = "\x1b[0m\x1b[2J";
@@ -81,6 +83,20 @@ impl Screen {
         termios::tcsetattr(stdin(), OptionalActions::Now, &raw)
             .map_err(|error| unusable(&error.into()))?;
         write(ENTER).map_err(|error| unusable(&error))
+    }
+
+    /// Takes the terminal again that was never given back: this process was stopped without a warning, and what
+    /// it shows and its modes are not known.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub(crate) fn again(&mut self) -> Result<(), Failure> {
+        self.shown = None;
+        let mut raw = termios::tcgetattr(stdin()).map_err(|error| unusable(&error.into()))?;
+        raw.make_raw();
+        termios::tcsetattr(stdin(), OptionalActions::Now, &raw)
+            .map_err(|error| unusable(&error.into()))?;
+        write(RETAKE).map_err(|error| unusable(&error))
     }
 
     /// Gives the terminal to somebody else for a while.

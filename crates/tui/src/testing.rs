@@ -41,7 +41,7 @@ pub(crate) fn ended(state: &str, status: &str, at: &str) -> Value {
 
 /// What changes a row of a session that asks.
 pub(crate) fn asks() -> Value {
-    json!({"state": "blocked", "status": "parked", "waiting_for": "an answer", "state_source": "session"})
+    json!({"state": "blocked", "status": null, "waiting_for": "an answer", "state_source": "session"})
 }
 
 /// Rows of every group.
@@ -76,7 +76,11 @@ pub(crate) fn rows() -> Vec<JobRow> {
         row("0123abd2", "old", &ended("stopped", "SIGTERM", "2023-11-12T21:00:00.000Z")),
         row("0123abd3", "migrate", &ended("done", "exit code 0", "2023-11-14T22:00:00.000Z")),
         row(&session_id(1), "why does the 🚀 build fail?", &asks()),
-        row(&session_id(2), "totals", &ended("done", "finished", "2023-11-14T22:01:00.000Z")),
+        row(
+            &session_id(2),
+            "totals",
+            &json!({"state": "done", "ended_at": "2023-11-14T22:01:00.000Z", "pid": null}),
+        ),
     ]
 }
 

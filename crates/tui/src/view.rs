@@ -129,8 +129,7 @@ fn head(page: &mut Page<'_>, state: &State) {
                 continue;
             }
             let word = match group {
-                Group::NeedsYou if n_rows == 1 => "needs you",
-                Group::NeedsYou => "need you",
+                Group::NeedsYou => "blocked",
                 Group::Working => "working",
                 Group::Done => "done",
                 Group::Failed => "failed",

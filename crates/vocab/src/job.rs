@@ -36,6 +36,20 @@ impl JobState {
             Self::Stopped => "stopped",
         }
     }
+
+    /// Returns how a session is whose last run is told as `word`, so that lists of jobs and of sessions say the
+    /// same. None for a word that is not known.
+    #[must_use]
+    pub fn of_run(word: &str) -> Option<Self> {
+        Some(match word {
+            "running" => Self::Working,
+            "parked" => Self::Blocked,
+            "idle" | "finished" => Self::Done,
+            "failed" | "interrupted" | "step_limit" => Self::Failed,
+            "aborted" => Self::Stopped,
+            _ => return None,
+        })
+    }
 }
 
 impl fmt::Display for JobState {

@@ -26,12 +26,12 @@ use rustix::{
 use sandbox::{
     Environment, Host, Plan, PlanError, Policy, RunError, Scope,
     report::ExitStatus,
-    scope::{Child, Stdio},
+    scope::{Child, Stdio, reap_leftovers_of},
 };
 use stdx::clock::Clock;
 use vocab::{
     ids::ArtifactId,
-    limits::{WORKTREE_GIT_BYTES_MAX, WORKTREE_GIT_MS_MAX, WORKTREE_WHY_CHARS_MAX},
+    limits::{CHILD_GRACE_MS, WORKTREE_GIT_BYTES_MAX, WORKTREE_GIT_MS_MAX, WORKTREE_WHY_CHARS_MAX},
 };
 
 /// What git's environment has of ours: where programs are, and where a person's configuration is.
@@ -118,6 +118,8 @@ pub(crate) struct Answer {
 pub(crate) struct Git {
     environment: Environment,
     limit: Duration,
+    /// How the marks of its processes begin, where they say whose they are.
+    mark: Option<String>,
 }
 
 impl Git {
@@ -133,7 +135,20 @@ impl Git {
             // Constants, which the filter lets through.
             environment.set(name, value).ok();
         }
-        Self { environment, limit: Duration::from_millis(WORKTREE_GIT_MS_MAX) }
+        let limit = Duration::from_millis(WORKTREE_GIT_MS_MAX);
+        Self { environment, limit, mark: None }
+    }
+
+    /// Lets the marks of its processes say whose they are, so that they are found when whoever started them died.
+    pub(crate) fn marked(self, owner: &str) -> Self {
+        Self { mark: Some(format!("git-{owner}-")), ..self }
+    }
+
+    /// Ends what was left running by a process before this one whose marks began the same. Returns how many that
+    /// were. What nobody can tell apart from others' is left alone.
+    pub(crate) fn end_leftovers(&self) -> usize {
+        let Some(mark) = &self.mark else { return 0 };
+        reap_leftovers_of(mark, Duration::from_millis(CHILD_GRACE_MS)).len()
     }
 
     #[cfg(test)]
@@ -143,7 +158,14 @@ impl Git {
 
     /// Begins some work with it.
     pub(crate) fn work(&self) -> Work<'_> {
-        Work { git: self, scope: Scope::open(&format!("git-{}", ArtifactId::generate())) }
+        Work {
+            git: self,
+            scope: Scope::open(&format!(
+                "{}{}",
+                self.mark.as_deref().unwrap_or("git-"),
+                ArtifactId::generate()
+            )),
+        }
     }
 }
 

@@ -38,6 +38,23 @@ impl Trees {
         Self { root: data.join("worktrees"), git: Git::new(environment) }
     }
 
+    /// Says to which state directory they belong, so that what git leaves running when its daemon dies is known for
+    /// that one's. Another daemon's is left alone.
+    #[must_use]
+    pub fn owned_by(self, state: &Path) -> Self {
+        // By what it is: it may have several names.
+        let Ok(found) = rustix::fs::stat(state) else { return self };
+        let git = self.git.marked(&format!("{:x}.{:x}", found.st_dev, found.st_ino));
+        Self { git, ..self }
+    }
+
+    /// Ends what git has left running for a daemon of the same state directory before this process. Returns how many
+    /// that were. Blocks.
+    #[must_use]
+    pub fn end_leftovers(&self) -> usize {
+        self.git.end_leftovers()
+    }
+
     /// Returns the directory that they stand in. It may not be there yet.
     #[must_use]
     pub fn root(&self) -> &Path {

@@ -24,16 +24,11 @@ pub(crate) enum Jobs {
     /// Lets the hosts of jobs go on as this build of the program, after it was replaced; programs do not notice
     Upgrade(Which),
     /// Lets go of every terminal that looks at a job
-    Detach {
-        /// Its id, its name, or a unique part of either
-        #[arg(value_hint = ValueHint::Other)]
-        job: String,
-    },
+    Detach(Named),
     /// Types a text into a job's terminal, and Enter behind it; a session gets it as an answer or a message
     Send {
-        /// Its id, its name, or a unique part of either
-        #[arg(value_hint = ValueHint::Other)]
-        job: String,
+        #[command(flatten)]
+        named: Named,
         /// What to type
         #[arg(required = true, value_hint = ValueHint::Other)]
         text: Vec<String>,
@@ -41,7 +36,8 @@ pub(crate) enum Jobs {
         #[arg(short = 'n', long)]
         no_enter: bool,
     },
-    /// Waits until a job or a session's run is done, or waits for somebody; 1 when it ends otherwise
+    /// Waits until a job or a session's run is done, or until it is blocked
+    #[command(after_help = WAIT_ENDS)]
     Wait(Wait),
     /// Tells why a job or session is in the state it is in: what was heard, and how it was weighed
     Explain {
@@ -53,9 +49,8 @@ pub(crate) enum Jobs {
     },
     /// Calls a job or session something else
     Rename {
-        /// Its id, its name, or a unique part of either
-        #[arg(value_hint = ValueHint::Other)]
-        job: String,
+        #[command(flatten)]
+        named: Named,
         /// What to call it
         #[arg(required = true, value_hint = ValueHint::Other)]
         name: Vec<String>,
@@ -71,12 +66,32 @@ pub(crate) enum Jobs {
     },
 }
 
-/// Which jobs.
+/// Whether a person is asked.
+#[derive(Debug, Clone, Copy, ClapArgs)]
+pub(crate) struct Asks {
+    /// Do not ask, also where only a part of a name is given
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+/// Which job, for what changes it.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Named {
+    /// Its id, its name, or a unique part of either; after asking where it is a part of a name
+    #[arg(value_hint = ValueHint::Other)]
+    pub(crate) job: String,
+    #[command(flatten)]
+    pub(crate) asks: Asks,
+}
+
+/// Which jobs, for what changes them.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Which {
-    /// Their ids or names, or unique parts of either
+    /// Their ids or names, or unique parts of either; after asking where it is a part of a name
     #[arg(required = true, value_hint = ValueHint::Other)]
     pub(crate) jobs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) asks: Asks,
     #[command(flatten)]
     pub(crate) json: Json,
 }
@@ -89,16 +104,13 @@ pub(crate) struct Rm {
     /// Give the work in their worktrees up instead of saving it, after asking
     #[arg(long)]
     pub(crate) discard: bool,
-    /// Do not ask
-    #[arg(short, long)]
-    pub(crate) yes: bool,
 }
 
 /// What `stead rm --help` shows at its end.
-const RM_SAVES: &str =
-    "Of a worktree, what is in no other branch is saved in its repository first, below
-refs/stead/saved/: commits, changes, and new files. It is said how to get it back. Not
-saved are files that git ignores and empty directories. What cannot be saved is not removed.";
+const RM_SAVES: &str = "Of a worktree, what is in no other branch is saved in its repository first,
+below refs/stead/saved/: commits, changes, and new files. It is said how to get
+it back. Not saved are files that git ignores and empty directories. What cannot
+be saved is not removed.";
 
 /// `stead bg`
 #[derive(Debug, ClapArgs)]
@@ -146,11 +158,13 @@ pub(crate) struct Bg {
 
 /// What `stead bg --help` shows at its end.
 const BG_EXAMPLES: &str = "Examples:
-  stead bg -- claude \"fix the build\"        a program in a terminal that outlives yours
+  stead bg -- claude \"fix the build\"        a program in a terminal of its own
   stead bg --name web -C site -- npm run dev
   stead bg --env API_KEY -- ./agent         with a variable of here
-  stead bg --worktree -- codex \"add tests\"  in a git worktree of its own; stead rm saves its work
-  stead bg \"why does the build fail?\"       a session's run; it ends with the daemon";
+  stead bg --worktree -- codex \"add tests\"  in a git worktree of its own
+  stead bg \"why does the build fail?\"       a session's run
+
+Programs outlive this terminal and the daemon; a run ends with the daemon.";
 
 /// `stead ls`
 #[derive(Debug, ClapArgs)]
@@ -182,15 +196,25 @@ pub(crate) struct Wait {
     /// Its id, its name, or a unique part of either
     #[arg(value_hint = ValueHint::Other)]
     pub(crate) job: String,
-    /// For what
+    /// Until which state
     #[arg(long, value_enum, default_value = "done")]
     pub(crate) until: Until,
-    /// For how many seconds; as long as it takes when absent
+    /// For how many seconds at most; as long as it takes when absent
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
     #[command(flatten)]
     pub(crate) json: Json,
 }
+
+/// What `stead wait --help` shows at its end.
+const WAIT_ENDS: &str = "Exit codes:
+  0    it is done, or with --until blocked it is blocked
+  1    it has ended otherwise: failed, stopped, or done and never blocked
+  124  the time of --timeout is over
+
+Done is what has ended well: a program with code 0, an agent's turn, a run. What
+is blocked goes on once somebody has acted, and so is still waited for unless
+--until blocked is given. Who waits at a terminal is told how it is meanwhile.";
 
 /// What is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -28,11 +28,21 @@ pub(crate) struct Logs {
     /// Write what was recorded as a file for others
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) export: Option<Export>,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+/// Where an export goes.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Place {
     /// Where to, a new file; standard output when absent
     #[arg(short, long, value_name = "FILE", requires = "export", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) json: Json,
+    /// Replace the file where it is there already
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
 }
 
 const EXAMPLES: &str = "Examples:

@@ -48,6 +48,7 @@ fn a_daemon_that_never_gets_ready_is_reported() {
 fn a_daemon_that_checks_its_database_is_waited_for_and_left_alive() {
     let patience = Patience { ready: LONG, checked: LONG };
     check("echo checking; echo ready", patience, Ok(()));
+    check("echo checking; echo checking; echo ready", patience, Ok(()));
     let failed = Err(("daemon_start_failed", "no room"));
     check("echo checking; echo no room", patience, failed);
     let ended = Err(("daemon_start_failed", "ended before it was ready"));

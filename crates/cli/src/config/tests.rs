@@ -27,6 +27,11 @@ fn an_unknown_key_names_the_nearest_known_one_with_its_line() {
         None,
     );
     check("x = [\n", "config.toml:", None);
+    // Whoever appends a line to the file appends it to the last table.
+    for table in ["[run]\n", "[providers.a]\napi = \"scripted\"\n", "[notify]\n"] {
+        let text = format!("{table}default_model = \"a/b\"\n");
+        check(&text, ": unknown field `default_model`", Some(ABOVE_TABLES));
+    }
 }
 
 #[test]

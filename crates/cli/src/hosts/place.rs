@@ -7,7 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "reads /proc, which holds no user's file")]
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     path::{Path, PathBuf},
 };
 
@@ -15,12 +15,20 @@ use rustix::{
     fs::{Access, AtFlags, Mode, access, mkdir, unlinkat},
     io::Errno,
 };
+use stdx::program;
 use vocab::ids::JobId;
 
 use crate::role::host::{CGROUP, DETACH, WORD};
 
 /// The beginning of the names of what is made for one host.
 const PREFIX: &str = "stead-job-";
+
+/// Our own executable, as whoever is started with it as standard error finds it: this very build, also while the
+/// file is being replaced, and also where the daemon has died by then.
+pub(super) const OWN: &str = "/proc/self/fd/2";
+
+/// What starts a program in a scope of its own.
+const RUNNER: &str = "systemd-run";
 
 /// The mode of a group's directory.
 const GROUP_MODE: Mode = Mode::from_raw_mode(0o750);
@@ -46,7 +54,7 @@ impl Place {
         // The manager's own socket: it is there as long as the manager is.
         let manager = get("XDG_RUNTIME_DIR").map(|dir| Path::new(dir).join("systemd/private"));
         if manager.is_some_and(|socket| socket.exists())
-            && let Some(runner) = get("PATH").and_then(|path| in_path(path, "systemd-run"))
+            && let Some(runner) = get("PATH").and_then(|path| program::find(path, RUNNER.as_ref()))
         {
             return Self::Scope(runner);
         }
@@ -79,9 +87,6 @@ impl Place {
             Self::Scope(runner) => {
                 let unit = format!("--unit={PREFIX}{id}");
                 let about = format!("--description=Stead job {id}");
-                // The manager's program becomes the host in place; through our own pid the host is
-                // this very build.
-                let own = format!("/proc/{}/exe", std::process::id());
                 let mut command = vec![runner.clone().into_os_string()];
                 command.extend(words(&[
                     "--user",
@@ -91,7 +96,8 @@ impl Place {
                     &unit,
                     &about,
                 ]));
-                command.extend(words(&["--", &own, WORD, id, DETACH]));
+                // The manager's program becomes the host in place.
+                command.extend(words(&["--", OWN, WORD, id, DETACH]));
                 command
             }
         }
@@ -103,11 +109,6 @@ impl Place {
             remove(&parent.join(format!("{PREFIX}{id}")));
         }
     }
-}
-
-fn in_path(path: &OsStr, program: &str) -> Option<PathBuf> {
-    let dirs = std::env::split_paths(path).filter(|dir| dir.is_absolute());
-    dirs.map(|dir| dir.join(program)).find(|file| access(file, Access::EXEC_OK).is_ok())
 }
 
 /// Returns the group above our own; none where we are in no group of the second version, or at its top.
@@ -187,12 +188,11 @@ mod tests {
         assert_eq!(words(&beside), told);
         beside.forget(&id);
         assert!(!group.exists());
-        let own = format!("/proc/{}/exe", std::process::id());
         let scope = words(&Place::Scope("/usr/bin/systemd-run".into()));
         assert_eq!(
             scope[..5],
             ["/usr/bin/systemd-run", "--user", "--scope", "--collect", "--quiet"]
         );
-        assert_eq!(scope[scope.len() - 5..], ["--", &own, "host", "0123abcd", "--detach"]);
+        assert_eq!(scope[scope.len() - 5..], ["--", OWN, "host", "0123abcd", "--detach"]);
     }
 }

@@ -10,17 +10,23 @@ const GAP: usize = 2;
 /// The narrowest that a column is cut to.
 const COLUMN_MIN: usize = 6;
 
+/// The heading of a column of paths.
+pub(crate) const DIRECTORY: &str = "DIRECTORY";
+
 /// A table that is being filled.
 #[derive(Debug)]
 pub(crate) struct Table {
     head: Vec<&'static str>,
+    /// The column of paths, which are cut at their beginnings.
+    paths: Option<usize>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// Starts a table.
     pub(crate) fn new(head: &[&'static str]) -> Self {
-        Self { head: head.to_vec(), rows: Vec::new() }
+        let paths = head.iter().position(|name| *name == DIRECTORY);
+        Self { head: head.to_vec(), paths, rows: Vec::new() }
     }
 
     /// Adds a row; its cells are cleaned.
@@ -55,26 +61,28 @@ impl Table {
         }
         let mut out = String::new();
         let head: Vec<String> = self.head.iter().map(|name| (*name).to_owned()).collect();
-        out.push_str(&style.dim(&line(&head, &widths)));
+        out.push_str(&style.dim(&self.line(&head, &widths)));
         out.push('\n');
         for row in &self.rows {
-            out.push_str(&line(row, &widths));
+            out.push_str(&self.line(row, &widths));
             out.push('\n');
         }
         out
     }
-}
 
-fn line(cells: &[String], widths: &[usize]) -> String {
-    let mut out = String::new();
-    for (cell, width) in cells.iter().zip(widths) {
-        let shown = width::cut(cell, *width);
-        let used = width::of(&shown);
-        out.push_str(&shown);
-        out.extend(std::iter::repeat_n(' ', width.saturating_sub(used) + GAP));
+    fn line(&self, cells: &[String], widths: &[usize]) -> String {
+        let mut out = String::new();
+        for (idx, (cell, width)) in cells.iter().zip(widths).enumerate() {
+            let is_path = self.paths == Some(idx) && cell != DIRECTORY;
+            let shown =
+                if is_path { width::cut_path(cell, *width) } else { width::cut(cell, *width) };
+            let used = width::of(&shown);
+            out.push_str(&shown);
+            out.extend(std::iter::repeat_n(' ', width.saturating_sub(used) + GAP));
+        }
+        out.truncate(out.trim_end().len());
+        out
     }
-    out.truncate(out.trim_end().len());
-    out
 }
 
 #[cfg(test)]

@@ -98,6 +98,23 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     out
 }
 
+/// Cuts a path to at most `columns`, with an ellipsis in place of its beginning: the end tells more. Whole names
+/// are kept where there is room for one.
+pub(crate) fn cut_path(path: &str, columns: usize) -> String {
+    if of(path) <= columns {
+        return path.to_owned();
+    }
+    let fits = |at: &usize| of(&path[*at..]) < columns;
+    let mut places = path.char_indices().skip(1).map(|(at, _)| at).filter(fits);
+    let first = places.next();
+    let whole = first.filter(|at| path[*at..].starts_with('/'));
+    let whole = whole.or_else(|| places.find(|at| path[*at..].starts_with('/')));
+    match whole.or(first) {
+        Some(at) => format!("…{}", &path[at..]),
+        None => cut(path, columns),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +133,23 @@ mod tests {
         {
             assert_eq!(of(text), cells, "{text}");
         }
+    }
+
+    #[test]
+    fn of_a_path_the_end_is_kept() {
+        for (columns, shown) in [
+            (20, "/home/me/src/web"),
+            (15, "…/me/src/web"),
+            (9, "…/src/web"),
+            (8, "…/web"),
+            (4, "…web"),
+            (3, "…eb"),
+            (1, "…"),
+            (0, ""),
+        ] {
+            assert_eq!(cut_path("/home/me/src/web", columns), shown, "{columns}");
+        }
+        assert_eq!(cut_path("漢字/漢字", 6), "…/漢字");
     }
 
     #[test]

@@ -60,6 +60,15 @@ pub(crate) fn short_id(id: &str) -> &str {
     id.len().checked_sub(8).and_then(|at| id.get(at..)).unwrap_or(id)
 }
 
+/// Quotes a word for a shell, where it needs it.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +110,11 @@ mod tests {
         assert_eq!((lines(1), lines(0)), ("1 line".into(), "0 lines".into()));
         assert_eq!(short_id("ses_0190aaaabbbbccccddddeeeeffff0000"), "ffff0000");
         assert_eq!(short_id("abc"), "abc");
+    }
+
+    #[test]
+    fn a_path_can_be_pasted_into_a_shell() {
+        assert_eq!(quoted("/tmp/a-b_c.d"), "/tmp/a-b_c.d");
+        assert_eq!(quoted("/tmp/it's here"), r"'/tmp/it'\''s here'");
     }
 }

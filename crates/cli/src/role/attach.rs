@@ -68,6 +68,12 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
         let why = format!("job {id} has ended: {}", how(&record));
         return Err(Failure::not_started("job_ended", why).into());
     }
+    // Held for as long as it is shown here.
+    let _within = env::within(files.socket())?;
+    if args.read_only {
+        // Above what the job shows, where it is still seen after the terminal was given back.
+        print::err(&format!("read-only · {id} · nothing that you type reaches it\n"));
+    }
     let outcome = match attach::run(files.socket(), &terminal, &guard, &options) {
         Err(failure) if failure.code == "host_gone" => Outcome::HostGone,
         other => other?,

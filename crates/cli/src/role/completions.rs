@@ -5,6 +5,10 @@
     reason = "the man pages, in the directory that the person named"
 )]
 
+mod names;
+
+pub(crate) use names::{WORD as NAMES, tell as names};
+
 use std::{fs, io, path::Path, process::ExitCode};
 
 use clap::{
@@ -40,7 +44,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 pub(crate) fn shell(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "stead", &mut text);
-    Ok(print::out(&String::from_utf8(text)?))
+    Ok(print::out(&names::joined(shell, &String::from_utf8(text)?)))
 }
 
 /// Writes the man pages, one for each command.
@@ -73,7 +77,10 @@ fn page(command: &Command) -> io::Result<(String, Vec<u8>)> {
     man.render(&mut text)?;
     let mut more = String::new();
     if command.get_name() == "stead" {
-        more.push_str(&format!(".SH \"EXIT STATUS\"\n{}\n", escaped(EXIT_CODES)));
+        more.push_str(&format!(
+            ".SH \"EXIT STATUS\"\n{}\n",
+            escaped(&EXIT_CODES.replace("\n  ", " "))
+        ));
         for (heading, rows) in [("FILES", FILES), ("ENVIRONMENT", ENVIRONMENT)] {
             more.push_str(&format!(".SH {heading}\n"));
             for (what, says) in rows {
@@ -105,6 +112,19 @@ mod tests {
     #[test]
     fn the_table_of_flags_is_sound() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn what_stands_below_a_help_is_set_for_eighty_columns() {
+        let command = Args::command();
+        let mut left = vec![&command];
+        while let Some(command) = left.pop() {
+            left.extend(command.get_subcommands());
+            let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in after.lines() {
+                assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+            }
+        }
     }
 
     #[test]

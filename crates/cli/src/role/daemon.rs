@@ -3,16 +3,12 @@
 mod chores;
 mod serve;
 mod status;
+mod stop;
 mod tail;
 
 use std::process::ExitCode;
 
-use api::{
-    agent::Done,
-    client::{ClientError, Target},
-    daemon::StopRequest,
-    routes::Endpoint,
-};
+use api::daemon::StopRequest;
 
 use crate::{args::Daemon, client, env, exit, print};
 
@@ -32,33 +28,8 @@ pub(crate) fn run(command: &Daemon) -> anyhow::Result<ExitCode> {
         }),
         Daemon::Status(json) => super::block_on(status::show(&paths, json.json)),
         Daemon::Logs { follow, lines } => tail::run(&paths.log(), *lines, *follow),
-        Daemon::Stop { keep_jobs } => super::block_on(async {
-            let client::Found::Alive(client, registration) = client::find(&paths).await? else {
-                if let Some(busy) = client::checking(&paths) {
-                    return Err(busy.into());
-                }
-                print::err("stead: no daemon is running\n");
-                if let Some(pid) = client::unregistered(&paths).await {
-                    print::err(&format!(
-                        "  hint: the daemon of another state directory, or of one that was removed, \
-                         answers at {}: pid {pid}\n",
-                        paths.socket().display()
-                    ));
-                }
-                return Ok(ExitCode::from(exit::OK));
-            };
-            let ended = status::watch_end(registration.pid);
-            let body = StopRequest { keep_jobs: *keep_jobs };
-            let asked =
-                client.json::<_, Done>(Endpoint::DaemonStop, Target::default(), Some(&body));
-            match asked.await {
-                // It ends already, because somebody else stopped it; its end is waited for all the same.
-                Ok(_) | Err(ClientError::Unreachable(_) | ClientError::Broken(_)) => {}
-                Err(error) => return Err(vocab::outcome::Failure::from(error).into()),
-            }
-            ended.await?;
-            print::err("stead: the daemon has stopped\n");
-            Ok(ExitCode::from(exit::OK))
-        }),
+        Daemon::Stop { keep_jobs, yes } => {
+            super::block_on(stop::run(&paths, StopRequest { keep_jobs: *keep_jobs }, *yes))
+        }
     }
 }

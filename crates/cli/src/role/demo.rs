@@ -15,9 +15,14 @@ use vocab::{
 
 use crate::{
     args::Demo,
-    client, env, exit,
+    client,
+    env::{self, Called, PROGRAM},
+    exit,
     models::DEMO,
-    print::{self, Look, Style, clean, words},
+    print::{
+        self, Look, Style, clean,
+        words::{self, quoted},
+    },
     role::run::{
         absolute,
         drive::{Driver, Ended, OUTPUT_CLOSED},
@@ -116,13 +121,10 @@ fn conclude(ended: &Ended, root: &Path, look: Look) -> anyhow::Result<ExitCode> 
 /// Returns how this program is called: by its name where that finds one, by its path where it was only
 /// built and not installed.
 fn program() -> String {
-    let name = "stead".to_owned();
-    let path = env::get("PATH").unwrap_or_default();
-    if std::env::split_paths(&path).any(|dir| dir.join(&name).is_file()) {
-        return name;
+    match env::called() {
+        Some(Called::Path(path)) => quoted(&clean::clean_line(&path)),
+        Some(Called::Name) | None => PROGRAM.to_owned(),
     }
-    let own = std::env::current_exe().ok();
-    own.map_or(name, |own| quoted(&clean::clean_line(&own.display().to_string())))
 }
 
 /// Colors a patch.
@@ -136,15 +138,6 @@ fn patch(text: &str, style: Style) -> String {
     clean::clean(text).lines().map(|line| color(line) + "\n").collect()
 }
 
-/// Quotes a word for a shell, where it needs it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,11 +149,5 @@ mod tests {
             drawn,
             "a\n+++ b\n\x1b[32m+x\x1b[0m\n\x1b[31m-y\x1b[0m\n\x1b[36m@@ 1 @@\x1b[0m\n"
         );
-    }
-
-    #[test]
-    fn a_path_can_be_pasted_into_a_shell() {
-        assert_eq!(quoted("/tmp/a-b_c.d"), "/tmp/a-b_c.d");
-        assert_eq!(quoted("/tmp/it's here"), r"'/tmp/it'\''s here'");
     }
 }

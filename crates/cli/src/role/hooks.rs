@@ -19,7 +19,9 @@ use vocab::outcome::Failure;
 use self::file::Foreign;
 use crate::{
     args::inside::{Hook, HookAgent, Hooks},
-    env, exit, print,
+    env::{self, Called, PROGRAM},
+    exit,
+    print::{self, clean::clean_line},
 };
 
 /// What is in an agent's configuration.
@@ -152,6 +154,9 @@ fn change(hook: &Hook, wish: Wish) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(exit::OK));
     }
     let code = print::out(&diff);
+    if wish == Wish::Install {
+        tell_path();
+    }
     print::err(&match (written, wish) {
         (true, _) => format!("stead: {name} is written; sessions that run do not see it\n"),
         (false, Wish::Install) => {
@@ -180,13 +185,28 @@ fn place(agent: HookAgent, config: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(dir.join(file))
 }
 
-/// Returns where this program is.
+/// Returns the word by which hooks call this program: its name where that finds it, since it then finds the next
+/// build as well.
 fn program() -> Result<String, Failure> {
-    let path =
-        std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
-    path.ok_or_else(|| {
-        Failure::not_started("hooks_unusable", "where this program is cannot be said")
-    })
+    match env::called() {
+        Some(Called::Name) => Ok(PROGRAM.to_owned()),
+        Some(Called::Path(path)) => Ok(path),
+        None => {
+            let why = "where this program is cannot be said";
+            Err(Failure::not_started("hooks_unusable", why))
+        }
+    }
+}
+
+/// Says of hooks that call a path that they end with it.
+fn tell_path() {
+    if let Some(Called::Path(path)) = env::called() {
+        let path = clean_line(&path);
+        print::err(&format!(
+            "stead: attention: these hooks call {path}, since the stead on your PATH is another one or \
+             none; install them again from where it stays\n"
+        ));
+    }
 }
 
 fn malformed(path: &Path, why: &str) -> Failure {

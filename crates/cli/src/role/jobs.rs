@@ -4,12 +4,14 @@
 //! What a person means by a text, the daemon finds out; here its answer becomes words.
 
 mod begin;
+mod chosen;
 mod list;
 mod remove;
 pub(crate) mod session;
 mod wait;
 
 pub(crate) use begin::environment;
+pub(crate) use list::rows;
 
 use std::process::ExitCode;
 
@@ -41,25 +43,27 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
             Jobs::Bg(bg) => begin::run(&client, bg).await,
             Jobs::Ls(ls) => list::run(&client, &ls).await,
             Jobs::Stop(which) => {
-                each(&client, &which, Endpoint::JobStop, Done::AsItIs, &NoWishes {}).await
+                each(&client, (&which, "stop"), Endpoint::JobStop, Done::AsItIs, &NoWishes {}).await
             }
             Jobs::Respawn(which) => {
-                each(&client, &which, Endpoint::JobRespawn, Done::Word("started"), &NoWishes {})
-                    .await
+                let (named, done) = ((&which, "respawn"), Done::Word("started"));
+                each(&client, named, Endpoint::JobRespawn, done, &NoWishes {}).await
             }
             Jobs::Upgrade(which) => {
                 let body = UpgradeJob { program: env::own_program()? };
-                each(&client, &which, Endpoint::JobUpgrade, Done::Word("upgraded"), &body).await
+                let (named, done) = ((&which, "upgrade"), Done::Word("upgraded"));
+                each(&client, named, Endpoint::JobUpgrade, done, &body).await
             }
             Jobs::Rm(rm) => remove::run(&client, &rm).await,
-            Jobs::Detach { job } => {
+            Jobs::Detach(named) => {
+                let row = chosen::row(&client, ("detach", &named.job), named.asks).await?;
                 let _: agent::Done =
-                    order(&client, Endpoint::JobDetach, &job, &NoWishes {}).await?;
-                Ok(say(&format!("detached · {job}")))
+                    order(&client, Endpoint::JobDetach, &row.id, &NoWishes {}).await?;
+                Ok(say(&format!("detached · {}", called(&row))))
             }
-            Jobs::Send { job, text, no_enter } => {
+            Jobs::Send { named, text, no_enter } => {
                 let mut text = text.join(" ");
-                let row = show(&client, &job).await?;
+                let row = chosen::row(&client, ("send", &named.job), named.asks).await?;
                 if row.kind == RowKind::Session {
                     return session::send(&client, &row.id, &text).await;
                 }
@@ -72,16 +76,17 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
                 Ok(ExitCode::from(exit::OK))
             }
             Jobs::Explain { job, json } => explain(&client, &job, json.json).await,
-            Jobs::Rename { job, name } => {
+            Jobs::Rename { named, name } => {
+                let row = chosen::row(&client, ("rename", &named.job), named.asks).await?;
                 let body = RenameJob { name: name.join(" ") };
-                let row: JobRow = order(&client, Endpoint::JobRename, &job, &body).await?;
-                Ok(say(&format!("renamed · {}", named(&row))))
+                let row: JobRow = order(&client, Endpoint::JobRename, &row.id, &body).await?;
+                Ok(say(&format!("renamed · {}", called(&row))))
             }
             Jobs::Pin { job, off } => {
                 let body = PinJob { pinned: !off };
                 let row: JobRow = order(&client, Endpoint::JobPin, &job, &body).await?;
                 let word = if row.pinned { "pinned" } else { "no longer pinned" };
-                Ok(say(&format!("{word} · {}", named(&row))))
+                Ok(say(&format!("{word} · {}", called(&row))))
             }
             Jobs::Wait(wait) => wait::run(&client, &wait).await,
         }
@@ -183,7 +188,7 @@ enum Done {
 /// Does one thing to each of some jobs, and goes on where one of them cannot.
 async fn each<B: Serialize + Sync>(
     client: &Client,
-    which: &Which,
+    (which, verb): (&Which, &str),
     endpoint: Endpoint,
     done: Done,
     body: &B,
@@ -191,14 +196,18 @@ async fn each<B: Serialize + Sync>(
     let mut code = ExitCode::from(exit::OK);
     let mut rows: Vec<JobRow> = Vec::new();
     for job in &which.jobs {
-        match order::<_, JobRow>(client, endpoint, job, body).await {
+        let doing = async {
+            let row = chosen::row(client, (verb, job), which.asks).await?;
+            order::<_, JobRow>(client, endpoint, &row.id, body).await
+        };
+        match doing.await {
             Ok(row) => {
                 let word = match done {
                     Done::Word(word) => word,
                     Done::AsItIs => row.state.as_str(),
                 };
                 if !which.json.json {
-                    say(&format!("{word} · {}", named(&row)));
+                    say(&format!("{word} · {}", called(&row)));
                 }
                 if done == Done::AsItIs && row.ended_at.is_none() {
                     let why = format!("{} was told to end, and has not yet", id_of(&row));
@@ -217,9 +226,13 @@ async fn each<B: Serialize + Sync>(
     Ok(code)
 }
 
-/// Names a row as lists do.
-fn named(row: &JobRow) -> String {
-    format!("{} · {}", id_of(row), clean::clean_line(&row.name))
+/// Names a row as lists do, and says of a session that it is one: who meant a job sees it.
+fn called(row: &JobRow) -> String {
+    let kind = match row.kind {
+        RowKind::Job => "",
+        RowKind::Session => "session ",
+    };
+    format!("{kind}{} · {}", id_of(row), clean::clean_line(&row.name))
 }
 
 /// Returns the id by which a row is listed.

@@ -25,8 +25,8 @@ use vocab::{
 };
 
 use crate::{
-    args::{Export, Logs},
-    exit,
+    args::{Export, Logs, Place},
+    env, exit,
     print::{self, Look},
     role::{jobs::Shown, view},
 };
@@ -58,7 +58,7 @@ pub(crate) fn run(logs: &Logs) -> anyhow::Result<ExitCode> {
         return replay(&files, logs, guard.as_ref());
     }
     if let Some(format) = logs.export {
-        return export(&files, format, logs.output.as_deref());
+        return export(&files, format, &logs.place);
     }
     let (text, live) = screen(&files)?;
     if logs.json.json {
@@ -106,6 +106,8 @@ fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
 
 fn follow(files: &JobFiles, guard: Option<&Guard>) -> anyhow::Result<ExitCode> {
     let id = files.id();
+    // Held for as long as it is shown here. What goes into a file or a pipe is shown nowhere.
+    let _within = guard.map(|_| env::within(files.socket())).transpose()?;
     // Nobody knows how many: what was thrown away was not counted.
     let mut on_gap = || {
         print::err(&format!(
@@ -153,11 +155,11 @@ fn recording(files: &JobFiles) -> Result<Reader, Failure> {
     })
 }
 
-fn export(files: &JobFiles, format: Export, output: Option<&Path>) -> anyhow::Result<ExitCode> {
+fn export(files: &JobFiles, format: Export, place: &Place) -> anyhow::Result<ExitCode> {
     let mut reader = recording(files)?;
     let job = files.read().map_err(Failure::from)?;
-    let mut out: Box<dyn Write> = match output {
-        Some(path) => Box::new(create(path)?),
+    let mut out: Box<dyn Write> = match &place.output {
+        Some(path) => Box::new(create(path, place.force)?),
         None => Box::new(io::stdout().lock()),
     };
     let mut out = io::BufWriter::new(&mut out);
@@ -192,7 +194,7 @@ fn export(files: &JobFiles, format: Export, output: Option<&Path>) -> anyhow::Re
         Err(cast::ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
         done => done.map_err(Failure::from)?,
     }
-    if let Some(path) = output {
+    if let Some(path) = &place.output {
         print::err(&format!("stead: written to {}\n", path.display()));
     }
     Ok(ExitCode::from(exit::OK))
@@ -200,10 +202,17 @@ fn export(files: &JobFiles, format: Export, output: Option<&Path>) -> anyhow::Re
 
 /// Makes the file, which others may not read: what a program shows may be secret.
 #[expect(clippy::disallowed_methods, reason = "the new file that the person asked for")]
-fn create(path: &Path) -> Result<std::fs::File, Failure> {
-    let opened = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    opened.map_err(|error| {
+fn create(path: &Path, replaces: bool) -> Result<std::fs::File, Failure> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).mode(0o600);
+    match replaces {
+        true => options.create(true).truncate(true),
+        false => options.create_new(true),
+    };
+    options.open(path).map_err(|error| {
         let text = format!("{} cannot be written: {error}", path.display());
-        Failure::new("failed", Effect::NotStarted, text)
+        let failure = Failure::new("failed", Effect::NotStarted, text);
+        let is_there = error.kind() == io::ErrorKind::AlreadyExists;
+        if is_there { failure.with_hint("--force replaces it") } else { failure }
     })
 }

@@ -97,10 +97,15 @@ pub(crate) fn run(args: Run) -> anyhow::Result<ExitCode> {
 
 /// Begins a run of a new session and leaves it to the daemon. What it wants to know waits for its answer.
 pub(crate) async fn in_background(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
-    let Some(parts) = input::parts(&args.words, &[])? else {
-        return Err(Failure::not_started("usage", "neither a prompt nor a command is given")
-            .with_hint("stead bg \"PROMPT\", or stead bg -- COMMAND")
-            .into());
+    let how_to_ask = "stead bg \"PROMPT\", or stead bg -- COMMAND";
+    let parts =
+        input::parts(&args.words, &[]).map_err(|failure| match failure.hint.as_deref() {
+            Some(input::HOW_TO_ASK) => failure.with_hint(how_to_ask),
+            _ => failure,
+        })?;
+    let Some(parts) = parts else {
+        let why = "neither a prompt nor a command is given";
+        return Err(Failure::not_started("usage", why).with_hint(how_to_ask).into());
     };
     let config = config::load_and_tell(&env::paths()?)?;
     let cwd = match (&args.dir, &args.workspace) {

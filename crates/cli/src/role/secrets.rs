@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Read as _},
+    os::fd::OwnedFd,
     process::ExitCode,
 };
 
@@ -13,9 +14,12 @@ use api::{
 };
 use provider::catalog;
 use pty::guard::Guard;
-use rustix::termios::{
-    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    process::{Signal, getpid, kill_process},
+    termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr},
 };
+use sandbox::signals;
 use stdx::secret::Secret;
 use vocab::{limits::SECRET_BYTES_MAX, outcome::Failure};
 
@@ -78,8 +82,10 @@ fn warn_of_unknown(provider: &str) -> Result<(), Failure> {
 fn read_key(provider: &str) -> Result<Secret, Failure> {
     let line = if print::stdin_is_terminal() {
         // Hidden first: what is typed at the prompt must not show, and must not be thrown away.
-        let hidden = Hidden::begin();
-        print::err(&format!("Key of {provider} (it is not shown): "));
+        let mut hidden = Hidden::begin();
+        let prompt = format!("Key of {provider} (it is not shown): ");
+        print::err(&prompt);
+        hidden.wait(&prompt);
         let line = line_of(io::stdin().lock());
         drop(hidden);
         print::err("\n");
@@ -164,35 +170,83 @@ fn more_follows(reader: impl io::BufRead) -> bool {
 struct Hidden {
     before: Option<Termios>,
     guard: Option<Guard>,
+    /// What tells that this process is to stop, or goes on.
+    signals: Option<OwnedFd>,
 }
 
 impl Hidden {
     fn begin() -> Self {
         let stdin = rustix::stdio::stdin();
-        let Ok(before) = tcgetattr(stdin) else { return Self { before: None, guard: None } };
+        // Where there can be none, a key is better typed without one than shown.
+        let guard = Guard::start(stdin, stdin).ok();
+        let signals = signals::watch(&[Signal::TSTP, Signal::CONT]).ok();
+        let mut hidden = Self { before: None, guard, signals };
+        hidden.enter();
+        hidden
+    }
+
+    fn enter(&mut self) {
+        let stdin = rustix::stdio::stdin();
+        let Ok(before) = tcgetattr(stdin) else { return };
         let mut silent = before.clone();
         silent.local_modes.remove(LocalModes::ECHO);
         // Ctrl-C must leave a terminal that shows what is typed; as a character it ends the line.
         silent.local_modes.remove(LocalModes::ISIG);
         silent.special_codes[SpecialCodeIndex::VEOL] = CTRL_C;
-        // Where there can be none, a key is better typed without one than shown.
-        let guard = Guard::start(stdin, stdin).ok();
-        if let Some(guard) = &guard {
+        if let Some(guard) = &self.guard {
             guard.arm(&before, &silent, b"").ok();
         }
         tcsetattr(stdin, OptionalActions::Flush, &silent).ok();
-        Self { before: Some(before), guard }
+        self.before = Some(before);
+    }
+
+    /// Waits until a line was typed. Whoever stops this process meanwhile gets a terminal that shows what is typed,
+    /// and is asked anew afterwards.
+    fn wait(&mut self, prompt: &str) {
+        loop {
+            let Some(signals) = &self.signals else { return };
+            let stdin = rustix::stdio::stdin();
+            let mut fds = [
+                PollFd::from_borrowed_fd(stdin, PollFlags::IN),
+                PollFd::new(signals, PollFlags::IN),
+            ];
+            let polled = poll(&mut fds, None);
+            let is_told = !fds[1].revents().is_empty();
+            match polled {
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(_) => return,
+                Ok(_) if !is_told => return,
+                Ok(_) => {}
+            }
+            match signals::taken(signals).ok().flatten().and_then(Signal::from_named_raw) {
+                Some(Signal::TSTP) => {
+                    self.leave();
+                    // It cannot fail for a process itself, and going on at once would do no harm.
+                    kill_process(getpid(), Signal::STOP).ok();
+                }
+                Some(Signal::CONT) => {
+                    self.leave();
+                    self.enter();
+                    print::err(prompt);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(before) = self.before.take() {
+            tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &before).ok();
+        }
+        if let Some(guard) = &self.guard {
+            guard.disarm();
+        }
     }
 }
 
 impl Drop for Hidden {
     fn drop(&mut self) {
-        if let Some(before) = &self.before {
-            tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, before).ok();
-        }
-        if let Some(guard) = &self.guard {
-            guard.disarm();
-        }
+        self.leave();
     }
 }
 

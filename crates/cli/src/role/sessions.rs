@@ -21,7 +21,11 @@ use vocab::outcome::Failure;
 use crate::{
     args::Sessions,
     client, env, exit,
-    print::{self, Look, Style, table::Table, words},
+    print::{
+        self, Look, Style,
+        table::{DIRECTORY, Table},
+        words,
+    },
     role::run::{ask, how_to_answer},
 };
 
@@ -62,11 +66,12 @@ pub(crate) fn run(command: Sessions) -> anyhow::Result<ExitCode> {
 }
 
 fn list(rows: &[SessionRow], now: Timestamp, columns: usize, style: Style) -> String {
-    let mut table = Table::new(&["ID", "TITLE", "STATE", "MODEL", "DIRECTORY", "ACTIVE"]);
+    let mut table = Table::new(&["ID", "TITLE", "STATE", "MODEL", DIRECTORY, "ACTIVE"]);
     for row in rows {
         let (id, active) = (words::short_id(&row.id), words::ago(now, &row.updated_at));
         let model = row.model.as_deref().unwrap_or("-");
-        table.row(&[id, &row.title, &row.state, model, &row.cwd, &active]);
+        let state = tui::list::session_state(&row.state);
+        table.row(&[id, &row.title, &state, model, &row.cwd, &active]);
     }
     table.render(columns, style)
 }
@@ -116,7 +121,7 @@ async fn remove(client: &Client, texts: &[String], agreed: bool) -> anyhow::Resu
 }
 
 /// Tells whether there is a terminal to ask at.
-fn can_ask() -> bool {
+pub(crate) fn can_ask() -> bool {
     print::stdin_is_terminal() && Look::of_process().err.terminal
 }
 
@@ -145,12 +150,18 @@ pub(crate) async fn delete(
     Ok(ExitCode::from(exit::OK))
 }
 
-/// Tells whether a text is an id, or its beginning or end, as it is or as lists show it: a title is too easily
-/// another one's.
-fn names_id(text: &str, id: &str) -> bool {
-    let bare = id.split_once('_').map_or(id, |(_, bare)| bare);
-    let begins = [id, bare, words::short_id(id)].iter().any(|id| id.starts_with(text));
-    !text.is_empty() && (begins || bare.ends_with(text))
+/// How much of an id names what it belongs to, where something is changed: one digit is a slip of the hand.
+const ID_PART_MIN: usize = 4;
+
+/// Tells whether a text is an id, or enough of its beginning or end, as it is or as lists show it: a title is too
+/// easily another one's.
+pub(crate) fn names_id(text: &str, id: &str) -> bool {
+    let (kind, bare) = id.split_once('_').map_or(("", id), |(kind, bare)| (kind, bare));
+    let lower = text.to_lowercase();
+    let named = lower.strip_prefix(kind).and_then(|rest| rest.strip_prefix('_'));
+    let named = named.unwrap_or(&lower);
+    let begins = [bare, words::short_id(id)].iter().any(|id| id.starts_with(named));
+    ID_PART_MIN <= named.len() && (begins || bare.ends_with(named))
 }
 
 fn by_title(text: &str, row: &SessionRow) -> Failure {
@@ -162,13 +173,11 @@ fn by_title(text: &str, row: &SessionRow) -> Failure {
 /// Asks whether all of these are to go.
 async fn agrees(rows: &[SessionRow]) -> bool {
     for row in rows {
-        let line =
-            format!("{}  {} · {} · {}", words::short_id(&row.id), row.title, row.state, row.cwd);
+        let (id, state) = (words::short_id(&row.id), tui::list::session_state(&row.state));
+        let line = format!("{id}  {} · {state} · {}", row.title, row.cwd);
         print::err(&format!("{}\n", print::clean::clean_line(&line)));
     }
-    print::err("Delete this with all that was said, for good? [y]es or [n]o: ");
-    let line = ask::read_line().await.unwrap_or_default();
-    matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+    ask::agrees("Delete this with all that was said, for good? [y]es or [n]o: ").await
 }
 
 #[cfg(test)]
@@ -189,8 +198,8 @@ mod tests {
         let text = list(&[row], now, 80, Style(false));
         assert_eq!(
             text,
-            "ID        TITLE           STATE     MODEL     DIRECTORY         ACTIVE\n\
-             ff667788  fix the totals  finished  demo/fix  /home/a/src/site  5 min ago\n"
+            "ID        TITLE           STATE  MODEL     DIRECTORY         ACTIVE\n\
+             ff667788  fix the totals  done   demo/fix  /home/a/src/site  5 min ago\n"
         );
     }
 
@@ -203,6 +212,10 @@ mod tests {
             ("0190aa11", true),
             ("ff667788", true),
             ("ff66", true),
+            ("FF66", true),
+            ("ses_", false),
+            ("ff6", false),
+            ("788", false),
             ("22cc33", false),
             ("fix the totals", false),
             ("", false),

@@ -193,6 +193,7 @@ fn who_only_looks_neither_types_nor_sizes() {
     let mut writer = attach(&home, &host, &[]);
     writer.wait_for("on");
     let mut looker = attach(&home, &host, &["--read-only"]);
+    looker.wait_for("nothing that you type reaches it\r\n");
     looker.wait_for("on");
     looker.type_in("typed\r");
     looker.resize(100, 40);

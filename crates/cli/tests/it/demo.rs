@@ -25,6 +25,15 @@ fn the_demonstration_fixes_commits_and_can_be_looked_at() {
     assert!(fixed.out.contains("nothing that I could prove"), "{}", fixed.out);
 }
 
+/// The bounds of a person's runs are for these, and not for the story.
+#[test]
+fn the_demonstration_is_told_to_its_end_whatever_runs_are_allowed() {
+    let home = Home::new();
+    write(&home.path("config.toml"), "[run]\nsteps_max = 1\nbash_timeout_seconds = 1\n");
+    let ended = home.stead(&["demo", "--dir", home.path("shown").to_str().unwrap()]).with(0);
+    assert!(ended.out.contains("the total is now **100**"), "{}", ended.out);
+}
+
 #[test]
 fn the_same_turns_fail_in_a_changed_repository() {
     let home = Home::new();

@@ -157,6 +157,38 @@ fn hooks_are_shown_first_and_written_when_asked_for() {
     assert_eq!(names.len(), 1, "{names:?}");
 }
 
+/// A name finds the next build as well; a path is taken only where the name means something else.
+#[test]
+fn hooks_call_the_program_by_its_name_where_that_finds_it() {
+    let home = Home::new();
+    let program = home.command(&[]).get_program().to_owned();
+    let bin = home.path("bin");
+    fs::create_dir(&bin).unwrap();
+    let install = |agent: &str| {
+        let mut command = home.command(&["hooks", "install", agent, "--write"]);
+        let path = std::env::var("PATH").unwrap();
+        let output = command.env("PATH", format!("{}:{path}", bin.display())).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let config = home.path("user/.codex/config.toml");
+    // Another program of that name.
+    fs::write(bin.join("stead"), "#!/bin/sh\n").unwrap();
+    fs::set_permissions(bin.join("stead"), fs::Permissions::from_mode(0o755)).unwrap();
+    let told = install("codex");
+    let path = fs::canonicalize(&program).unwrap();
+    assert!(told.contains(&format!("these hooks call {}, since", path.display())), "{told}");
+    assert!(read(&config).contains(path.to_str().unwrap()), "{}", read(&config));
+    fs::remove_file(bin.join("stead")).unwrap();
+    symlink(&program, bin.join("stead")).unwrap();
+    let told = install("codex");
+    assert!(!told.contains("attention"), "{told}");
+    assert_eq!(read(&config), "notify = [\"stead\", \"report\", \"--from-hook\", \"codex\"]\n");
+    install("claude-code");
+    let settings = read(&home.path("user/.claude/settings.json"));
+    assert!(settings.contains("|| 'stead' report --from-hook claude-code"), "{settings}");
+}
+
 #[test]
 fn the_command_of_a_hook_does_nothing_outside_a_job() {
     let home = Home::new();

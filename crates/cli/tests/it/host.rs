@@ -231,7 +231,7 @@ fn a_host_that_cannot_begin_says_why_on_its_pipe() {
     let mut record = files.read().unwrap();
     record.command = vec!["no-such-program".into()];
     files.create(&record).unwrap();
-    check(files.clone(), "program_missing", 1);
+    check(files.clone(), "program_missing", 3);
     assert_eq!(files.read_exit().unwrap().unwrap().failure.unwrap().code, "program_missing");
     for words in [&["host"][..], &["host", "../x"], &["host", "01234567", "--loud"]] {
         assert!(home.stead(words).with(2).out.contains("usage"), "{words:?}");

@@ -16,9 +16,11 @@ use crate::{
     tmux::PATIENCE,
 };
 
+mod first_steps;
 mod flood;
 mod found;
 mod luck;
+mod meant;
 mod orders;
 mod people;
 mod places;
@@ -113,13 +115,14 @@ fn a_job_is_started_listed_typed_to_waited_for_and_removed() {
     home.stead(&["rename", "asker", "other name"]).with(0);
     home.stead(&["pin", "other"]).with(0);
     assert_eq!(row(&home, id)["pinned"], true);
-    home.stead(&["respawn", "other"]).with(0);
-    home.stead(&["wait", "other", "--timeout", "1"]).with(1);
-    let stopped = home.stead(&["stop", "other"]).with(0);
+    home.stead(&["respawn", "other name"]).with(0);
+    let late = home.stead(&["wait", "other", "--timeout", "1"]).with(124);
+    assert!(late.err.contains(" other name is working (runs) (wait_timed_out)"), "{}", late.err);
+    let stopped = home.stead(&["stop", "other name"]).with(0);
     assert!(stopped.err.starts_with("stopped · "), "{}", stopped.err);
     home.stead(&["wait", "other"]).with(1);
-    home.stead(&["rm", "other"]).with(0);
-    home.stead(&["rm", "other"]).with(3);
+    home.stead(&["rm", "other name"]).with(0);
+    home.stead(&["rm", "other name"]).with(3);
     assert!(!home.path("state/jobs").join(id).exists());
 }
 
@@ -130,8 +133,8 @@ fn what_is_wrong_with_a_command_is_said_with_the_next_step() {
         let Ended { err, .. } = home.stead(args).with(code);
         assert!(err.contains(words), "{args:?}: {err}");
     };
-    check(&["bg", "--", "no-such-program"], 1, "program_missing");
-    check(&["bg", "-C", "/no/such", "--", "true"], 1, "cwd_missing");
+    check(&["bg", "--", "no-such-program"], 3, "program_missing");
+    check(&["bg", "-C", "/no/such", "--", "true"], 3, "cwd_missing");
     check(&["bg", "--env", "NOT_SET_HERE", "--", "true"], 2, "--env NOT_SET_HERE=VALUE");
     check(&["stop", "nothing"], 3, "stead ls --all");
     check(&["send", "nothing", "x"], 3, "there is no job");
@@ -253,7 +256,7 @@ fn a_prompt_runs_in_the_background_and_is_a_row_of_the_same_list() {
     let rows: Value = serde_json::from_str(&home.stead(&["ls", "--json"]).with(0).out).unwrap();
     let listed = &rows[0];
     assert_eq!((&listed["kind"], &listed["state"]), (&"session".into(), &"done".into()));
-    assert_eq!((&listed["id"], &listed["status"]), (&listed["session"], &"finished".into()));
+    assert_eq!((&listed["id"], &listed["status"]), (&listed["session"], &Value::Null));
     // A session's run is ended by the same word as a job; what is over stays what it is.
     let stopped = home.stead(&["stop", "totals"]).with(0);
     assert!(stopped.err.starts_with("done · "), "{}", stopped.err);

@@ -7,6 +7,8 @@ mod attach;
 #[cfg(test)]
 mod attached;
 #[cfg(test)]
+mod completions;
+#[cfg(test)]
 mod daemon;
 #[cfg(test)]
 mod demo;

@@ -73,7 +73,7 @@ fn changed(tmux: &Tmux) {
     tmux.wait_for("end night owl?");
     tmux.keys(&["y"]);
     tmux.wait_for("stopped · night owl");
-    tmux.wait_for("failed and stopped (1)");
+    tmux.wait_for("failed, stopped (1)");
     tmux.keys(&["R"]);
     tmux.wait_for("started · night owl");
     tmux.wait_for("working (1)");
@@ -92,7 +92,7 @@ fn a_person_works_with_all_that_runs_from_one_screen() {
     assert!(tmux.modes().contains("alternate_on=1"));
 
     // The session stands first, since it needs somebody: its question is read and answered.
-    tmux.wait_for("1 needs you · 2 working");
+    tmux.wait_for("1 blocked · 2 working");
     tmux.keys(&["Space"]);
     tmux.wait_for("I look first.");
     tmux.wait_for("? bash wants to run: echo one");
@@ -208,6 +208,80 @@ fn killed(shell: &Shell, n_children: usize) {
     shell.is_restored();
 }
 
+/// Sends a signal to what the shell runs.
+fn signal(shell: &Shell, signal: Signal) {
+    let pid = i32::try_from(shell.tmux.shell_child()).unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn a_view_that_is_suspended_gives_the_terminal_back_meanwhile() {
+    let home = home();
+    let shell = Shell::new(&home);
+    opened(&shell.tmux);
+    signal(&shell, Signal::TSTP);
+    shell.tmux.wait_for("Stopped");
+    shell.is_restored();
+    shell.tmux.type_in("fg");
+    shell.tmux.keys(&["Enter"]);
+    shell.tmux.wait_for("sleeper");
+    // Keys are read as before, also after a stop that was no question.
+    signal(&shell, Signal::STOP);
+    shell.tmux.wait_for(PROMPT);
+    shell.tmux.type_in("stty sane; fg");
+    shell.tmux.keys(&["C-j"]);
+    shell.tmux.wait_for("needs you (");
+    shell.tmux.type_in("/talk");
+    shell.tmux.wait_until("only the talker", |screen| !screen.contains("sleeper"));
+    // The job that is shown in its place gives the terminal back, and both go on together.
+    shell.tmux.keys(&["Enter", "Enter"]);
+    shell.tmux.wait_until("the job alone", |screen| screen.starts_with("hello"));
+    signal(&shell, Signal::TSTP);
+    shell.tmux.wait_for("Stopped");
+    shell.is_restored();
+    shell.tmux.type_in("fg");
+    shell.tmux.keys(&["Enter"]);
+    shell.tmux.wait_until("the job again", |screen| !screen.contains(PROMPT));
+    shell.tmux.type_in("more");
+    shell.tmux.keys(&["Enter"]);
+    shell.tmux.wait_for("got more");
+    shell.tmux.keys(&["C-]", "d"]);
+    shell.tmux.wait_for("stead view");
+    shell.tmux.keys(&["C-c"]);
+    shell.is_restored();
+}
+
+#[test]
+fn whatever_shows_a_job_or_hides_a_key_gives_the_terminal_back_while_it_is_suspended() {
+    let home = Home::new();
+    let shell = Shell::new(&home);
+    let script = "printf '\\033[?1000h\\033[?25lmouse on'; read x";
+    home.stead(&["bg", "--name", "mouse", "--", "sh", "-c", script]).with(0);
+    let screen = home.stead(&["logs", "mouse"]).with(0).out;
+    assert!(screen.contains("mouse on"), "{screen}");
+    let check = |command: &str, seen: &str, leave: &str| {
+        shell.tmux.type_in(&format!("clear; echo be''fore; \"$STEAD\" {command}"));
+        shell.tmux.keys(&["Enter"]);
+        shell.tmux.wait_for(seen);
+        signal(&shell, Signal::TSTP);
+        shell.tmux.wait_for("Stopped");
+        shell.is_restored();
+        shell.tmux.type_in("clear; echo be''fore; fg");
+        shell.tmux.keys(&["Enter"]);
+        shell.tmux.wait_for(seen);
+        shell.tmux.keys(&[leave]);
+        shell.is_restored();
+    };
+    check("logs -f mouse", "mouse on", "C-c");
+    home.stead(&["send", "mouse", "x"]).with(0);
+    home.stead(&["wait", "mouse", "--timeout", "60"]).with(0);
+    let slow = "echo first; sleep 1; echo last";
+    home.stead(&["bg", "--name", "slow", "--", "sh", "-c", slow]).with(0);
+    home.stead(&["wait", "slow", "--timeout", "60"]).with(0);
+    check("logs --replay --speed 0.02 slow", "first", "q");
+    check("secrets set play", "it is not shown", "C-c");
+}
+
 #[test]
 fn a_view_that_is_killed_leaves_the_terminal_as_it_was() {
     let home = home();
@@ -242,7 +316,7 @@ fn a_session_has_a_screen_of_its_own() {
     tmux.keys(&["Enter"]);
     tmux.wait_for("refused: not now");
     tmux.wait_for("I saw");
-    tmux.wait_for("finished");
+    tmux.wait_for(" · done");
     tmux.keys(&["a"]);
     tmux.wait_for("say to look around:");
     tmux.type_in("more");

@@ -223,7 +223,16 @@ async fn inside_a_disk_that_is_full_at_start() {
     until("the end", || !listed(&home, id)["ended_at"].is_null());
     let row = listed(&home, id);
     assert!(exit.exists() && row["state"] == "stopped" && !row["exit"].is_null(), "{row}");
+    // The daemon goes on by itself: runs that the last one left are closed, and new ones are begun.
+    until("room", || {
+        !String::from_utf8_lossy(&home.run(&["ls"]).stderr).contains("the disk is full")
+    });
+    well(&home).await;
     assert!(daemon.terminate().0.success());
+    let stored = Stored::of(&home);
+    let (facts, runs) = (stored.job_facts(id).await, stored.live_runs().await);
+    stored.close().await;
+    assert!(facts.contains(&"job_ended".to_owned()) && runs == 0, "{facts:?} {runs}");
     let daemon = home.serve().unwrap();
     well(&home).await;
     assert!(daemon.terminate().0.success());

@@ -185,6 +185,18 @@ impl Stored {
         self.0.run(run).await.unwrap().run.state
     }
 
+    /// Returns what was told of a job, in its order.
+    pub(crate) async fn job_facts(&self, job: &str) -> Vec<String> {
+        let events = self.0.facts_after(None, 1_000).await.unwrap();
+        let of_job = events.iter().filter(|event| event.body["job"] == job);
+        of_job.map(|event| event.body["kind"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// Counts the runs that have not ended.
+    pub(crate) async fn live_runs(&self) -> usize {
+        self.0.live_runs().await.unwrap().len()
+    }
+
     /// Returns every session there is.
     pub(crate) async fn sessions(&self) -> Vec<SessionId> {
         let page = self.0.sessions(store::rows::Filter::default()).await.unwrap();

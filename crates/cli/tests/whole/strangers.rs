@@ -242,7 +242,8 @@ fn telling(events: &str, n_looks: usize) -> (tempfile::TempDir, Stranger, Home, 
             "id": "0123abcd", "kind": "job", "name": "n", "cwd": "/", "command": ["sh"], "state": state,
             "status": null, "state_source": "process", "waiting_for": null, "pid": 1, "pinned": false,
             "started_at": "2023-11-14T22:13:20.000Z", "ended_at": null, "session": null,
-            "session_file": null, "env_names": [], "exit": null,
+            "session_file": null, "worktree": null, "env_names": [],
+            "exit": null,
         })
         .to_string()
     };

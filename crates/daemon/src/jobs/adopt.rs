@@ -55,6 +55,12 @@ impl Jobs {
                     let live = self.book().live().len();
                     tracing::info!(jobs = n_found, live, "jobs were found");
                 }
+                // Beside: nobody waits for it.
+                let jobs = Arc::clone(self);
+                tokio::task::spawn_blocking(move || {
+                    let ended @ 1.. = jobs.parts.trees.end_leftovers() else { return };
+                    tracing::warn!(ended, "the last daemon died while git worked");
+                });
             })
             .await;
     }
@@ -173,6 +179,9 @@ impl Jobs {
             Err(error) => return Some(refused(&files, &error, now)),
         }
         let note = read_note(&files);
+        if let Err(error) = files.put_exit_back_unless_hosted() {
+            tracing::warn!(job = %id, %error, "how a job had ended was not put back");
+        }
         let (record, fault) = match files.read() {
             Ok(record) => (record, None),
             Err(FilesError::Missing(_)) if note.is_none() && !files.is_hosted() => {

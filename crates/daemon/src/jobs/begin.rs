@@ -21,11 +21,7 @@ use vocab::{
 };
 use worktree::Planned;
 
-use super::{
-    Care, Jobs, TreeWish,
-    book::{Ending, Entry},
-    missing, name, watch,
-};
+use super::{Care, Jobs, TreeWish, book::Entry, missing, name, watch};
 use crate::{caller::Caller, roster::Row};
 
 /// How many ids are tried before it is a fault: two of the same number are one in four billion.
@@ -182,12 +178,12 @@ impl Jobs {
         let files = self.files(id);
         let now = self.now();
         self.book().begin_again(id, now).ok_or_else(|| missing(id))?;
-        let forgetting = tokio::task::spawn_blocking(move || files.forget_exit());
-        let forgotten = match forgetting.await {
+        let putting = tokio::task::spawn_blocking(move || files.set_exit_aside());
+        let put_aside = match putting.await {
             Ok(done) => done.map_err(FilesError::from),
             Err(_) => Err(FilesError::Io(std::io::Error::other("it broke off"))),
         };
-        let begun = match forgotten {
+        let begun = match put_aside {
             Ok(()) => {
                 self.save_if_possible(id, Care::PowerLoss).await;
                 self.launch(id).await
@@ -195,21 +191,28 @@ impl Jobs {
             Err(error) => Err(error.into()),
         };
         let Err(failure) = begun else { return self.book().row(id).ok_or_else(|| missing(id)) };
-        let has_begun = failure.effect != Effect::NotStarted;
-        if !has_begun && self.ending(id).await == Ending::Untold {
+        if failure.effect == Effect::NotStarted {
             self.put_back(id, entry).await;
         } else {
-            // How it did not begin is its end now.
             self.finish(id).await;
         }
         Err(failure)
     }
 
-    /// Puts the end of a job back that did not begin anew.
+    /// Puts the end of a job back that did not begin anew: that is still how it ended.
     async fn put_back(&self, id: &JobId, before: Entry) {
         let (files, exit) = (self.files(id), before.exit.clone());
         let writing = tokio::task::spawn_blocking(move || {
-            exit.map_or(Ok(()), |exit| files.write_exit(&exit))
+            // Its host has done so where there was one.
+            if files.put_exit_back()? {
+                return Ok(());
+            }
+            match (files.read_exit(), exit) {
+                (Ok(None), Some(exit)) => files.write_exit(&exit),
+                // Nobody had seen how it ended, and how it did not begin is no end.
+                (Ok(Some(told)), None) if told.failure.is_some() => Ok(files.forget_exit()?),
+                _ => Ok(()),
+            }
         });
         if let Ok(Err(error)) = writing.await {
             tracing::warn!(job = %id, %error, "how a job had ended was not written again");

@@ -143,6 +143,7 @@ impl Entry {
                 command: self.record.command.clone(),
                 pid: self.note.worker_pid.filter(|_| self.is_live()),
                 session_file: self.record.session_file.clone(),
+                worktree: self.record.worktree.clone(),
                 env_names: self.record.env_names.clone(),
                 exit,
             },

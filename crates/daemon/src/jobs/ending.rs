@@ -24,9 +24,12 @@ use super::{
 };
 use crate::{caller::Caller, roster::Row};
 
+/// The code for an end that was seen and cannot be written down.
+const UNWRITTEN: &str = "end_unwritten";
+
 impl Jobs {
     /// Ends a job's program with all that it has started, and waits until it has. One that has ended stays
-    /// as it is.
+    /// as it is; what it has left running is ended.
     ///
     /// # Errors
     /// When there is no such job, or it cannot be ended.
@@ -38,7 +41,11 @@ impl Jobs {
             if !jobs.runs_unlooked_at(&id) {
                 jobs.check_directory(&id)?;
             }
+            let is_live = jobs.is_live(&id);
             jobs.end(&id).await?;
+            if !(is_live && jobs.was_stopped(&id)) {
+                jobs.end_what_is_left(&id).await;
+            }
             jobs.book().row(&id).ok_or_else(|| missing(&id))
         })
         .await
@@ -79,7 +86,15 @@ impl Jobs {
             return Err(Failure::not_started("job_refused", why)
                 .with_hint(format!("stead stop {id} ends it first")));
         }
-        self.end(id).await?;
+        let is_live = self.is_live(id);
+        match self.end(id).await {
+            // How it ended would go with the rest.
+            Err(failure) if failure.code == UNWRITTEN => {}
+            ended => ended?,
+        }
+        if !(is_live && self.was_stopped(id)) || self.has_tree(id) {
+            self.end_what_is_left(id).await;
+        }
         let saved = self.clear_tree(id, how).await?;
         let files = self.located(id).await;
         let removing = tokio::task::spawn_blocking(move || files.remove());
@@ -125,6 +140,8 @@ impl Jobs {
         // The wish is noted before it is told, so that an end without a record is known as one.
         self.book().edit(id, |note| note.stop_requested = true);
         self.save_if_possible(id, Care::PowerLoss).await;
+        // One whose program has ended is waited for as long as a slow disk may take.
+        let is_over_already = self.has_ended_unwritten(id).await;
         let asked = match self.link(id).await {
             Ok(link) => link.ask(&Control::Terminate).await.map(drop),
             Err(failure) => Err(failure),
@@ -133,16 +150,15 @@ impl Jobs {
             // The signal says the same.
             signal(&host, Signal::TERM);
         }
-        let usual = Duration::from_millis(HOST_STOP_MS_MAX);
+        let usual = match is_over_already {
+            true => Duration::from_millis(HOST_KILL_MS_MAX),
+            false => Duration::from_millis(HOST_STOP_MS_MAX),
+        };
         if timeout(usual, ended.wait_for(|ended| *ended)).await.is_ok() || self.is_over(id).await? {
             return Ok(());
         }
         if self.has_ended_unwritten(id).await {
-            let why = format!(
-                "the program of job {id} has ended, and how cannot be written: is the disk full?"
-            );
-            return Err(Failure::new("end_unwritten", Effect::Completed, why)
-                .with_hint("its host goes on trying; make room, and it is written"));
+            return Err(self.unwritten(id).await);
         }
         tracing::warn!(job = %id, "a host did not end its program in time, and is killed");
         if let Some(host) = entry.host() {
@@ -154,6 +170,35 @@ impl Jobs {
         }
         let why = format!("job {id} was asked to end and killed, and has not ended");
         Err(Failure::new("job_not_ended", Effect::Indeterminate, why))
+    }
+
+    /// Says that how a job ended cannot be written: for what stands in the way, or else for want of room.
+    async fn unwritten(&self, id: &JobId) -> Failure {
+        let (why, hint) = match self.ending(id).await {
+            Ending::Unreadable(fault) => (fault.failure.message, "move away what stands there"),
+            Ending::Told(_) | Ending::Untold => ("is the disk full?".to_owned(), "make room"),
+        };
+        let why = format!("the program of job {id} has ended, and how cannot be written: {why}");
+        let hint = format!("its host goes on trying; {hint}, and it is written");
+        Failure::new(UNWRITTEN, Effect::Completed, why).with_hint(hint)
+    }
+
+    fn is_live(&self, id: &JobId) -> bool {
+        self.book().get(id).is_some_and(Entry::is_live)
+    }
+
+    /// Tells whether a job's host has ended its program with all that it had started.
+    fn was_stopped(&self, id: &JobId) -> bool {
+        let book = self.book();
+        book.get(id).and_then(|entry| entry.exit.as_ref()).is_some_and(|exit| exit.stopped)
+    }
+
+    /// Ends what an ended job has left running: its program has let go of it, and whoever stops or removes the
+    /// job means all of it.
+    async fn end_what_is_left(self: &Arc<Self>, id: &JobId) {
+        let (jobs, job) = (Arc::clone(self), id.clone());
+        let ending = move || jobs.parts.launcher.end_leftovers(&job);
+        tokio::task::spawn_blocking(ending).await.ok();
     }
 
     /// Returns a job whose program runs, or whose end is written down. What a dead host has left is being ended
@@ -197,6 +242,10 @@ impl Jobs {
         if end == Ending::Untold && self.is_hosted(id).await {
             tracing::warn!(job = %id, "what was taken for a host has ended, and the job has not");
             return self.seek_again(id);
+        }
+        if end == Ending::Untold && self.book().get(id).is_none() {
+            // It was removed meanwhile, and what there was to end was ended by then.
+            return;
         }
         if end == Ending::Untold {
             self.book().dies(id);

@@ -61,8 +61,7 @@ impl Teller {
             return;
         }
         tracing::warn!(waiting = unsent.len(), "facts about jobs are not stored yet");
-        // One that began on a full disk writes nothing until it is opened anew.
-        if !self.0.store.is_full() && !self.0.is_retrying.swap(true, Ordering::SeqCst) {
+        if !self.0.is_retrying.swap(true, Ordering::SeqCst) {
             tokio::spawn(Arc::clone(&self.0).retry());
         }
     }

@@ -13,6 +13,7 @@ use crate::{
     hub::Subscription,
 };
 
+mod again;
 mod clock;
 mod dying;
 mod found;

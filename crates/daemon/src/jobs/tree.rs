@@ -63,7 +63,8 @@ impl Jobs {
         }
     }
 
-    /// Saves what is in the worktree of an ended job alone, unless it is given up, and removes it.
+    /// Saves what is in the worktree of an ended job alone, unless it is given up, and removes it. What the
+    /// program had left in the background was ended before: it would write while its work is saved.
     pub(super) async fn clear_tree(
         self: &Arc<Self>,
         id: &JobId,
@@ -71,11 +72,9 @@ impl Jobs {
     ) -> Result<Vec<Saved>, Failure> {
         let entry = self.book().get(id).cloned().ok_or_else(|| missing(id))?;
         let Some(tree) = entry.record.worktree.clone() else { return Ok(Vec::new()) };
-        let ended_at = entry.note.ended_at.unwrap_or_default() / 1_000;
+        let ended_at = entry.note.ended_at.unwrap_or_else(|| self.now()) / 1_000;
         let id = id.clone();
         self.with_trees(move |jobs| {
-            // What the program has left in the background would write while its work is saved.
-            jobs.parts.launcher.end_leftovers(&id);
             let job = Job { id: &id, name: entry.name(), ended_at };
             match how {
                 Removal::Saving => jobs.parts.trees.retire(&tree, &job),
@@ -83,6 +82,10 @@ impl Jobs {
             }
         })
         .await
+    }
+
+    pub(super) fn has_tree(&self, id: &JobId) -> bool {
+        self.book().get(id).is_some_and(|entry| entry.record.worktree.is_some())
     }
 
     /// Does what git takes its time for, beside the runtime's threads.

@@ -25,7 +25,7 @@ pub(super) fn handshake(services: &Services, ask: &Ask) -> Result<Reply, Refused
         version: version(services),
         id: services.daemon.id.clone(),
         supports: services.daemon.supports(),
-        notices: services.daemon.notices.clone(),
+        notices: services.daemon.notices(),
     })
 }
 

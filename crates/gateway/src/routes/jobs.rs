@@ -4,7 +4,7 @@ use api::{
     agent::Done,
     job::{
         DispatchJob, Exit, JobRow, NoWishes, PinJob, Removed, RenameJob, ReportJob, ResolveJob,
-        Resolved, RowKind, Said, Saved, Screen, SendText, UpgradeJob,
+        Resolved, RowKind, Said, Saved, Screen, SendText, UpgradeJob, Worktree,
     },
 };
 use daemon::{
@@ -266,6 +266,11 @@ pub(super) fn row(row: Row) -> JobRow {
         started_at: row.started_at.to_string(),
         ended_at: row.ended_at.map(|at| at.to_string()),
         session_file: row.program.session_file.map(|path| path.to_string_lossy().into_owned()),
+        worktree: row.program.worktree.map(|tree| Worktree {
+            path: tree.path.to_string_lossy().into_owned(),
+            branch: tree.branch,
+            repository: tree.repository.to_string_lossy().into_owned(),
+        }),
         env_names: row.program.env_names,
         exit: row.program.exit.map(|exit| Exit {
             code: exit.code,

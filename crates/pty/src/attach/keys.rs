@@ -76,6 +76,11 @@ impl Keys {
         Heard::Passed
     }
 
+    /// Tells whether nothing is held back that a pause would make a key.
+    pub(super) fn is_between(&self) -> bool {
+        !matches!(self.place, Place::Escape | Place::Single | Place::Control)
+    }
+
     /// Writes what may be a key already, to be called when the terminal has nothing more to say for now.
     pub(super) fn pause(&mut self, out: &mut Vec<u8>) {
         let is_key = match self.place {

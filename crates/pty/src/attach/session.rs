@@ -76,6 +76,8 @@ impl<'a> Session<'a> {
     ) -> Self {
         let (cols, rows) = terminal.size();
         let hello = Hello {
+            // It is said apart, before the terminal is taken.
+            within: None,
             role: options.role,
             cols: Some(cols),
             rows: Some(rows),
@@ -199,10 +201,11 @@ impl<'a> Session<'a> {
     fn hear(&mut self) -> Option<Outcome> {
         let mut buffer = [0; READ_BYTES];
         loop {
-            let mut typed = Vec::new();
+            let (mut typed, mut is_last) = (Vec::new(), false);
             let read = self.terminal.read(&mut buffer);
             let heard = match read {
                 Read::Bytes(n_bytes) => {
+                    is_last = n_bytes < READ_BYTES / 8;
                     self.keys.hear(buffer.get(..n_bytes).unwrap_or_default(), &mut typed)
                 }
                 Read::Nothing => {
@@ -217,7 +220,9 @@ impl<'a> Session<'a> {
             if heard == Heard::Detach {
                 return Some(Outcome::Detached(By::Key));
             }
-            if read == Read::Nothing || !self.link.has_room() {
+            // So little is a key, and all there is; but what may be half of one is looked at twice.
+            let is_done = read == Read::Nothing || (is_last && self.keys.is_between());
+            if is_done || !self.link.has_room() {
                 return None;
             }
         }

@@ -1,6 +1,6 @@
 //! One connection: what it is, what it has said so far, what it has not read yet.
 
-use std::os::fd::OwnedFd;
+use std::{mem::MaybeUninit, os::fd::OwnedFd, path::PathBuf};
 
 use rustix::{
     io::Errno,
@@ -18,6 +18,9 @@ use crate::{
     frame::{self, Decoder, Kind},
     hello::{self, Detached, Reason, Reply, Role, State},
 };
+
+/// Nobody is waited for, and one that has left is an error and no signal.
+const SEND_FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
 /// How a connection goes on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +47,8 @@ pub(super) struct Client {
     pub(super) told: Option<State>,
     /// It sees nothing, and is told how the job is all the same.
     pub(super) follows: bool,
+    /// The socket of the host in whose job it shows this one.
+    pub(super) within: Option<PathBuf>,
     pub(super) flow: Flow,
     /// It reads nothing any more. What it has said before it left is still to be read.
     is_deaf: bool,
@@ -61,6 +66,7 @@ impl Client {
             sorter: Sorter::default(),
             told: None,
             follows: false,
+            within: None,
             flow: Flow::Open,
             is_deaf: false,
         }
@@ -86,14 +92,14 @@ impl Client {
     }
 
     /// Reads what has come, up to a buffer of it; none when nothing did.
-    pub(super) fn read<'a>(&mut self, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-        match recv(&self.stream, &mut *buffer, RecvFlags::DONTWAIT) {
-            Ok((0, _)) => {
+    pub(super) fn read<'a>(&mut self, buffer: &'a mut [MaybeUninit<u8>]) -> Option<&'a [u8]> {
+        match recv(&self.stream, buffer, RecvFlags::DONTWAIT) {
+            Ok((([], _), _)) => {
                 // It may still read what it has asked for.
                 self.flow = Flow::Closing;
                 None
             }
-            Ok((n_bytes, _)) => buffer.get(..n_bytes),
+            Ok(((bytes, _), _)) => Some(bytes),
             Err(Errno::AGAIN | Errno::INTR) => None,
             Err(_) => {
                 self.flow = Flow::Gone;
@@ -104,8 +110,7 @@ impl Client {
 
     /// Sends what it takes now.
     pub(super) fn flush(&mut self) {
-        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        let sent = self.queue.flush(|bytes| match send(&self.stream, bytes, flags) {
+        let sent = self.queue.flush(|bytes| match send(&self.stream, bytes, SEND_FLAGS) {
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),
             other => other,
         });
@@ -123,9 +128,20 @@ impl Client {
         }
     }
 
-    pub(super) fn output(&mut self, frame: &Shared) {
-        if self.watches() {
-            self.queue.push_output(frame);
+    /// Gives it a frame of output, if it looks. What it does not take at once waits, in a copy that everyone
+    /// shares.
+    pub(super) fn output(&mut self, frame: &[u8], shared: &mut Option<Shared>) {
+        if !self.watches() || self.queue.is_behind() {
+            return;
+        }
+        let n_sent = match self.queue.is_empty() {
+            // Whatever is wrong with it is seen when the rest is sent.
+            true => send(&self.stream, frame, SEND_FLAGS).unwrap_or(0),
+            false => 0,
+        };
+        if n_sent < frame.len() {
+            let shared = shared.get_or_insert_with(|| frame.into());
+            self.queue.push_output(shared, n_sent);
         }
     }
 

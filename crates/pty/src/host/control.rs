@@ -94,6 +94,7 @@ impl Host {
             features: FEATURES.iter().map(|feature| (*feature).to_owned()).collect(),
             title: self.mirror.title().to_owned(),
             recording: self.recording(),
+            shown_within: self.crowd.shown_within(),
         }
     }
 }

@@ -3,11 +3,13 @@
 //! One client is the writer: what it types reaches the program, and its size is the terminal's. Whoever
 //! attaches becomes the writer, and one that lost the place takes it back by typing. The others look.
 
+use std::path::PathBuf;
+
 use arbiter::fact::What;
 use screen::{Depth, FOCUS_IN, FOCUS_OUT, Persona, Size};
 use stdx::memory;
 use vocab::{
-    limits::{HOST_CLIENTS_MAX, HOST_SNAPSHOT_BYTES_MAX},
+    limits::{HOST_CLIENTS_MAX, HOST_SNAPSHOT_BYTES_MAX, SOCKET_PATH_BYTES_MAX},
     outcome::Failure,
 };
 
@@ -44,6 +46,15 @@ pub(super) struct Crowd {
 impl Crowd {
     pub(super) fn find(&mut self, id: u64) -> Option<&mut Client> {
         self.clients.iter_mut().find(|client| client.id == id)
+    }
+
+    /// Returns the sockets of hosts in whose jobs this one is shown, or about to be, each once.
+    pub(super) fn shown_within(&self) -> Vec<PathBuf> {
+        let open = self.clients.iter().filter(|client| client.is_open());
+        let mut within: Vec<PathBuf> = open.filter_map(|client| client.within.clone()).collect();
+        within.sort();
+        within.dedup();
+        within
     }
 
     pub(super) fn is_attended(&self) -> bool {
@@ -119,6 +130,8 @@ impl Host {
         let Some(client) = self.crowd.find(id) else { return };
         client.role = Some(hello.role);
         client.size = size(hello.cols, hello.rows);
+        let is_path = |path: &PathBuf| path.as_os_str().len() <= SOCKET_PATH_BYTES_MAX;
+        client.within = hello.within.filter(is_path);
         match hello.role {
             Role::Control => {
                 client.follows = hello.features.iter().any(|feature| feature == STATES);
@@ -250,11 +263,15 @@ impl Host {
         if !is_writer && sorted.is_typed {
             self.make_writer(id);
         }
-        if sorted.is_typed {
-            self.program.watch.typed(&sorted.bytes);
-        }
         if is_writer || sorted.is_typed {
             self.type_in(&sorted.bytes);
+            // A person waits for the echo. A program that is about to get another size hears of that first.
+            if self.mirror.size() == self.size_told {
+                self.flush_input();
+            }
+        }
+        if sorted.is_typed {
+            self.program.watch.typed(&sorted.bytes);
         }
     }
 

@@ -7,6 +7,7 @@
 use std::{
     io,
     os::fd::{AsFd, OwnedFd},
+    path::PathBuf,
 };
 
 use arbiter::Evidence;
@@ -70,6 +71,8 @@ pub(super) struct Connection {
     pub(super) sorter: Sorter,
     pub(super) told: Option<State>,
     pub(super) follows: bool,
+    #[serde(default)]
+    pub(super) within: Option<PathBuf>,
     pub(super) flow: Flow,
     pub(super) is_behind: bool,
     pub(super) n_skipped: usize,

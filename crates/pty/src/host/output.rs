@@ -1,5 +1,5 @@
-//! From the program to whoever looks: the mirror first, so that a snapshot and what follows it fit; then
-//! the clients; then, once it is quiet, the screen's text into its file.
+//! From the program to whoever looks: the clients first, since somebody waits there; then the recording and the
+//! mirror, so that a snapshot and what follows it fit; then, once it is quiet, the screen's text into its file.
 
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ use crate::{
     record::{Recorder, Told},
     text,
 };
+
+/// The kernel hands over no more at once.
+const PIECE_BYTES: usize = 4 << 10;
 
 /// What goes to disk: the recording at once, the screen's text when it is quiet.
 #[derive(Debug)]
@@ -43,11 +46,14 @@ impl Paper {
 impl Host {
     /// Reads what the program wrote, up to a turn of it.
     pub(super) fn read_output(&mut self) {
-        // All of a turn goes on as one piece: the system hands a terminal's output over in small ones. The
+        // All of a turn goes on as one frame: the system hands a terminal's output over in small pieces. The
         // room is given back with the turn, so that an idle host has none.
-        let mut bytes = Vec::with_capacity(HOST_TURN_BYTES);
-        while bytes.len() < HOST_TURN_BYTES {
-            match self.pty.read(&mut bytes) {
+        let mut frame = frame::room(HOST_TURN_BYTES);
+        while frame.len() + PIECE_BYTES <= frame.capacity() {
+            let n_before = frame.len();
+            match self.pty.read(&mut frame) {
+                // So little is the echo of a key, and all there is.
+                Output::Bytes if frame.len() < n_before + PIECE_BYTES / 8 => break,
                 Output::Bytes => {}
                 Output::Nothing => break,
                 Output::End => {
@@ -56,8 +62,17 @@ impl Host {
                 }
             }
         }
-        if !bytes.is_empty() {
-            self.show(&bytes);
+        if let Some(n_bytes) = frame::seal(Kind::Data, &mut frame) {
+            self.pass_on(&frame);
+            self.show(&frame[frame.len() - n_bytes..]);
+        }
+    }
+
+    /// Gives a frame of output to everyone who looks. What is taken at once is kept nowhere.
+    fn pass_on(&mut self, frame: &[u8]) {
+        let mut shared = None;
+        for client in &mut self.crowd.clients {
+            client.output(frame, &mut shared);
         }
     }
 
@@ -67,12 +82,6 @@ impl Host {
         self.mirror.feed(bytes);
         self.paper.dirty(self.clock.monotonic());
         self.program.watch.note(What::Wrote);
-        if self.crowd.clients.iter().any(super::client::Client::watches) {
-            let frame = frame::encode(Kind::Data, bytes).into();
-            for client in &mut self.crowd.clients {
-                client.output(&frame);
-            }
-        }
         let answers = self.mirror.take_answers();
         self.answer(&answers);
         for event in self.mirror.take_events() {

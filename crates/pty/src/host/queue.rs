@@ -34,8 +34,9 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Adds output, or throws it away together with what waits, when that is too much.
-    pub(super) fn push_output(&mut self, frame: &Shared) {
+    /// Adds output, of which so much is sent already where nothing waits; or throws it away together with what
+    /// waits, when that is too much.
+    pub(super) fn push_output(&mut self, frame: &Shared, n_sent: usize) {
         if self.is_behind {
             return;
         }
@@ -44,6 +45,8 @@ impl Queue {
         } else {
             self.n_live += frame.len();
             self.add(Rc::clone(frame), Worth::Screen);
+            self.n_sent += n_sent;
+            self.n_bytes -= n_sent;
         }
     }
 

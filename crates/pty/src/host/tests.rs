@@ -21,6 +21,7 @@ mod bad_luck;
 mod clock;
 mod limits;
 mod looking;
+mod nested;
 mod recording;
 mod states;
 mod typing;

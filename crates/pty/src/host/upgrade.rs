@@ -139,6 +139,7 @@ fn connection(client: &Client) -> Connection {
         sorter: client.sorter.clone(),
         told: client.told.clone(),
         follows: client.follows,
+        within: client.within.clone(),
         flow: client.flow,
         is_behind,
         n_skipped,
@@ -293,6 +294,7 @@ fn restore(handed: Handed, streams: Vec<OwnedFd>) -> (Mirror, Crowd, VecDeque<u8
         client.sorter = told.sorter;
         client.told = told.told;
         client.follows = told.follows;
+        client.within.clone_from(&told.within);
         client.flow = told.flow;
         client
     });

@@ -16,7 +16,7 @@ use vocab::{
     limits::{JOB_ENTRIES_MAX, JOB_FILE_BYTES_MAX, JOB_FILES_ASIDE_MAX},
 };
 
-use super::{FilesError, JobFiles};
+use super::{ExitRecord, FilesError, JobFiles};
 
 /// The form of a job's files that this build reads and writes. One that says nothing has the first.
 pub const SCHEMA: u64 = 1;
@@ -41,7 +41,12 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FilesE
 }
 
 /// Gives a file that cannot be read another name beside, which nobody else has.
-pub(super) fn set_aside(path: &Path) -> io::Result<()> {
+fn set_aside(path: &Path) -> io::Result<()> {
+    state_file::set_aside(path, &free_beside(path)?)
+}
+
+/// Finds a name beside a file that nobody else has, for what cannot be read.
+fn free_beside(path: &Path) -> io::Result<PathBuf> {
     let aside = |number: usize| {
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".unreadable-{number}"));
@@ -49,11 +54,10 @@ pub(super) fn set_aside(path: &Path) -> io::Result<()> {
     };
     let mut names = (1..=JOB_FILES_ASIDE_MAX).map(aside);
     let free = names.find(|name| matches!(state_file::size(name), Ok(None)));
-    let free = free.ok_or_else(|| {
+    free.ok_or_else(|| {
         let why = format!("{} was unreadable too often; move it away", path.display());
         io::Error::new(io::ErrorKind::AlreadyExists, why)
-    })?;
-    state_file::set_aside(path, &free)
+    })
 }
 
 /// What could be made out of a record that cannot be read as one.
@@ -123,7 +127,8 @@ impl JobFiles {
     /// # Errors
     /// When something of it cannot be removed.
     pub fn remove(&self) -> io::Result<()> {
-        state_file::remove(self.socket())?;
+        // Whatever has its name.
+        state_file::remove_tree(self.socket())?;
         let gone = self.dir.with_extension(GONE);
         state_file::remove_tree(&gone)?;
         match state_file::set_aside(&self.dir, &gone) {
@@ -191,13 +196,72 @@ impl JobFiles {
         set_aside(&self.state())
     }
 
-    /// Keeps an end that cannot be read beside. What is no file at all is left for whoever put it there.
+    /// Keeps an end that cannot be read beside, whatever stands there.
     pub(super) fn make_room_for_exit(&self) -> io::Result<()> {
-        let is_dir = || state_file::is_dir(&self.exit());
-        match self.read_exit() {
-            Err(_) if !is_dir() => set_aside(&self.exit()),
-            Ok(_) | Err(_) => Ok(()),
+        if self.read_exit().is_err() { set_aside(&self.exit()) } else { Ok(()) }
+    }
+
+    /// Puts how the job ended aside, so that it can be started again. It is put back if nothing begins.
+    ///
+    /// # Errors
+    /// When it cannot be renamed; it stands then.
+    pub fn set_exit_aside(&self) -> io::Result<()> {
+        if state_file::size(&self.exit())?.is_none() {
+            // One that stands aside is of a start that was broken off, and still the last end.
+            return Ok(());
         }
+        self.drop_exit_before()?;
+        if self.read_exit().is_err() {
+            // It will have to be kept, so there must be a name for it.
+            free_beside(&self.exit())?;
+        }
+        state_file::set_aside(&self.exit(), &self.exit_before())
+    }
+
+    /// Puts back how the job ended before somebody tried to start it again, over what is said of that, and tells
+    /// whether there was anything to put back.
+    ///
+    /// # Errors
+    /// When it cannot be renamed.
+    pub fn put_exit_back(&self) -> io::Result<bool> {
+        match state_file::set_aside(&self.exit_before(), &self.exit()) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Does so where a start was broken off and no host is left that would. One that lives decides itself.
+    ///
+    /// # Errors
+    /// When it cannot be renamed.
+    pub fn put_exit_back_unless_hosted(&self) -> io::Result<()> {
+        let stands = |path: &Path| matches!(state_file::size(path), Ok(Some(_)));
+        // Where there is an end that is newer, that is the truth.
+        let is_last = stands(&self.exit_before()) && !stands(&self.exit());
+        if is_last && !self.is_hosted() { self.put_exit_back().map(drop) } else { Ok(()) }
+    }
+
+    /// Forgets how a job did not begin that had no end on record before.
+    ///
+    /// # Errors
+    /// When the record cannot be removed.
+    pub fn forget_exit(&self) -> io::Result<()> {
+        self.make_room_for_exit()?;
+        state_file::remove(&self.exit()).map(drop)
+    }
+
+    /// Forgets how the job ended before it was started again: its program runs. A record that cannot be read is
+    /// kept beside.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn drop_exit_before(&self) -> io::Result<()> {
+        let before = self.exit_before();
+        if read::<ExitRecord>(&before).is_err() {
+            return state_file::set_aside(&before, &free_beside(&self.exit())?);
+        }
+        state_file::remove(&before).map(drop)
     }
 }
 

@@ -112,7 +112,7 @@ impl Models for Shared {
             if self.0.away.load(Ordering::SeqCst) {
                 return Err(Failure::not_started("model_unavailable", "there is no key"));
             }
-            Ok(Chosen { model, provider, output_tokens_max: 4_096, sees: false })
+            Ok(Chosen { model, provider, output_tokens_max: 4_096, sees: false, steps_max: None })
         })
     }
 }

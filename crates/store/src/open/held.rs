@@ -30,8 +30,8 @@ pub(super) fn open(options: &Options, path: &Path, n_steps: usize) -> Result<Rea
         (options.on_long_work)();
         quick_check(&mut conn, &options.stopped)?;
     }
-    // Not taken: nothing is written under it.
-    let epoch = meta_count(&conn, "epoch")?;
+    // The next one, which is taken once there is room. Nothing is written until then.
+    let epoch = meta_count(&conn, "epoch")? + 1;
     let opening = Opening { unclean, room: Room::Full, ..Opening::default() };
     Ok(Ready { conn, path: path.to_owned(), store_id, epoch, opening })
 }

@@ -1,6 +1,7 @@
 //! How connections are set up.
 
 use super::*;
+use crate::{Batch, Store};
 
 fn number(conn: &Connection, pragma: &str) -> i64 {
     conn.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).unwrap()
@@ -49,7 +50,7 @@ fn on_a_full_disk_what_is_stored_is_read_and_nothing_is_written() {
     let check = |unclean: bool| {
         let before = names();
         let held = held::open(&options, &path, migrate::STEPS.len()).unwrap();
-        assert_eq!((&held.store_id, held.epoch), (&store_id, ready.epoch));
+        assert_eq!((&held.store_id, held.epoch), (&store_id, ready.epoch + 1));
         assert_eq!((held.opening.room, held.opening.unclean), (Room::Full, unclean));
         let reading = reader(&path, None, true).unwrap();
         assert_eq!(meta_count(&reading, "epoch").unwrap(), ready.epoch);
@@ -67,4 +68,36 @@ fn on_a_full_disk_what_is_stored_is_read_and_nothing_is_written() {
     // One that would have to be migrated first is not opened.
     let newer = held::open(&options, &path, migrate::STEPS.len() + 1);
     assert_eq!(newer.unwrap_err().code(), "disk_full");
+}
+
+#[tokio::test]
+async fn what_was_opened_on_a_full_disk_is_written_once_there_is_room() {
+    let fact = || vocab::fact::JobFact::JobEdited { job: vocab::ids::JobId::generate() };
+    for is_clean in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options::new(dir.path().join("state/stead.db"), Clock::system());
+        let ready = writer(&options, migrate::STEPS).unwrap();
+        if is_clean {
+            let (before, _) = Store::over(ready, &options).unwrap();
+            before.close().await.unwrap();
+        } else {
+            // As a process leaves it that was killed.
+            std::mem::forget(ready);
+        }
+        let path = files::prepare(&options.path).unwrap();
+        let held = held::open(&options, &path, migrate::STEPS.len()).unwrap();
+        let (store, _) = Store::over(held, &options).unwrap();
+        // Whoever has this right to write has it afterwards.
+        let batch = || Batch::of_store(store.epoch()).fact(fact());
+        assert!(matches!(store.append(batch()).await, Err(StoreError::Full { .. })));
+        let before = store.cursor().await.unwrap();
+        assert!(store.is_full() && store.make_writable().await.unwrap() && !store.is_full());
+        let stored = store.append(batch()).await.unwrap();
+        assert_eq!(store.facts_after(Some(&before), 9).await.unwrap(), stored.events);
+        assert!(store.make_writable().await.unwrap(), "it is not opened twice");
+        store.close().await.unwrap();
+        let next = writer(&options, migrate::STEPS).unwrap();
+        assert_eq!((next.epoch, next.opening.unclean), (store.epoch().number + 1, false));
+    }
+    assert_eq!(vocab::limits::STORE_ROOM_RETRY_MS, 2_000);
 }

@@ -21,7 +21,7 @@ fn rows_stand_in_groups_with_pinned_ones_first() {
     assert_eq!(
         told(&list),
         [
-            "needs you 2",
+            "blocked, needs you 2",
             "0123abd0",
             &session_id(1),
             "",
@@ -34,7 +34,7 @@ fn rows_stand_in_groups_with_pinned_ones_first() {
             &session_id(2),
             "0123abd3",
             "",
-            "failed and stopped 2",
+            "failed, stopped 2",
             "0123abd1",
             "0123abd2",
         ]
@@ -50,7 +50,7 @@ fn a_filter_looks_at_everything_that_a_row_shows() {
         ("TOTALS", vec!["done 1".to_owned(), session_id(2)]),
         ("codex", vec!["working 1".to_owned(), "0123abce".to_owned()]),
         ("漢字", vec!["working 1".to_owned(), "0123abce".to_owned()]),
-        ("sigterm", vec!["failed and stopped 1".to_owned(), "0123abd2".to_owned()]),
+        ("sigterm", vec!["failed, stopped 1".to_owned(), "0123abd2".to_owned()]),
         ("no such thing", vec![]),
     ] {
         list.set_filter(filter);

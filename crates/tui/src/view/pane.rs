@@ -4,7 +4,9 @@ use ratatui_core::style::{Color, Style};
 
 use super::{Page, Palette, dir, list};
 use crate::{
-    call, clean, question,
+    call, clean,
+    list::session_state,
+    question,
     state::{Asking, Content, State, Watched},
     text,
     transcript::{Line, Tone, Transcript},
@@ -57,7 +59,7 @@ fn title(state: &State, watched: &Watched) -> String {
     let name = clean::line(&watched.who.name);
     let mut facts = vec![name];
     if let Some(transcript) = watched.transcript() {
-        facts.push(transcript.state.clone());
+        facts.push(session_state(&transcript.state));
         facts.extend(transcript.model.iter().map(|model| clean::line(model)));
         facts.push(dir(state, &transcript.cwd));
     } else if let Some(row) = state.list.find(&watched.who.id) {

@@ -270,4 +270,8 @@ limits! { TERMINALS:
     JOB_FACTS_RETRY_MS: u64 = 1_000, "ms",
         "until such facts are tried again; a disk that was full for a moment costs a person no more",
         "daemon::so_many_facts_wait_for_the_store_and_the_oldest_go_first";
+    // jobs inside jobs
+    SHOWN_WITHIN_MAX: usize = 32, "jobs",
+        "that show one another in a row, each asked in turn before another one is shown; three are a puzzle",
+        "pty::so_many_jobs_in_a_row_are_asked_and_no_more";
 }

@@ -52,6 +52,10 @@ pub(super) async fn run(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
     }
     let (id, name) = (&row.id, clean::clean_line(&row.name));
     print::out(&format!("backgrounded · {id} · {name}\n"));
+    if let Some(tree) = &row.worktree {
+        let (branch, path) = (clean::clean_line(&tree.branch), clean::clean_line(&tree.path));
+        print::err(&format!("  on branch {branch}, in {path}\n"));
+    }
     for (command, about) in [
         (format!("stead attach {id}"), "look at it and type; Ctrl-] d lets go"),
         (format!("stead logs {id}"), "its screen as text"),

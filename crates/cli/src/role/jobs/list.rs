@@ -13,12 +13,16 @@ use vocab::{job::JobState, outcome::Failure};
 use crate::{
     args::Ls,
     exit,
-    print::{self, Look, Style, table::Table, words},
+    print::{
+        self, Look, Style,
+        table::{DIRECTORY, Table},
+        words,
+    },
     role::run,
 };
 
 pub(super) async fn run(client: &Client, args: &Ls) -> anyhow::Result<ExitCode> {
-    let rows = rows(client, args).await?;
+    let mut rows = rows(client, args).await?;
     if args.json.json {
         return Ok(print::json(&rows));
     }
@@ -27,6 +31,8 @@ pub(super) async fn run(client: &Client, args: &Ls) -> anyhow::Result<ExitCode> 
         print::err("  hint: stead bg -- COMMAND starts a program, stead bg \"…\" a session\n");
         return Ok(ExitCode::from(exit::OK));
     }
+    // As the view has them. Programs get them in the order in which they began.
+    tui::list::sort(&mut rows);
     let look = Look::of_process();
     Ok(print::out(&table(&rows, Clock::system().now(), look.table_width(), look.out.style)))
 }
@@ -42,7 +48,7 @@ pub(crate) async fn rows(client: &Client, args: &Ls) -> Result<Vec<JobRow>, Fail
 }
 
 fn table(rows: &[JobRow], now: Timestamp, columns: usize, style: Style) -> String {
-    let mut table = Table::new(&["ID", "NAME", "STATE", "DETAIL", "DIRECTORY", "SINCE"]);
+    let mut table = Table::new(&["ID", "NAME", "STATE", "DETAIL", DIRECTORY, "SINCE"]);
     for row in rows {
         let id = match row.kind {
             RowKind::Job => row.id.as_str(),

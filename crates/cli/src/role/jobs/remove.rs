@@ -12,11 +12,11 @@ use api::{
 use serde::Serialize;
 use vocab::outcome::Failure;
 
-use super::{named, say, show};
+use super::{called, chosen, say, show};
 use crate::{
     args::Rm,
     exit,
-    print::{self, Look, clean},
+    print::{self, clean},
     role::{
         run::ask,
         sessions::{self, resolve},
@@ -40,9 +40,14 @@ enum Step {
 }
 
 pub(super) async fn run(client: &Client, args: &Rm) -> anyhow::Result<ExitCode> {
-    if args.discard && !args.yes && !agrees(client, &args.which.jobs).await? {
-        print::err("stead: nothing was removed\n");
-        return Ok(ExitCode::from(exit::REFUSED));
+    let mut asks = args.which.asks;
+    if args.discard && !asks.yes {
+        if !agrees(client, &args.which.jobs).await? {
+            print::err("stead: nothing was removed\n");
+            return Ok(ExitCode::from(exit::REFUSED));
+        }
+        // Each was shown with its whole name.
+        asks.yes = true;
     }
     let query = if args.discard { "discard=true" } else { "" };
     let mut code = ExitCode::from(exit::OK);
@@ -56,6 +61,8 @@ pub(super) async fn run(client: &Client, args: &Rm) -> anyhow::Result<ExitCode> 
                 sessions::is_named(job, &session)?;
                 return Ok(Step::Ask(Box::new((row, session))));
             }
+            // A session is asked about with all others.
+            let row = chosen::stands_by(row, ("rm", job), asks).await?;
             let target = Target { parameter: &row.id, query };
             let removed = client.json::<(), Removed>(Endpoint::JobRemove, target, None).await;
             let Removed { saved, .. } = removed.map_err(Failure::from)?;
@@ -75,7 +82,7 @@ pub(super) async fn run(client: &Client, args: &Rm) -> anyhow::Result<ExitCode> 
     }
     if !deleted.is_empty() {
         let (rows, those) = deleted.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
-        let ended = sessions::delete(client, those, args.yes).await?;
+        let ended = sessions::delete(client, those, args.which.asks.yes).await?;
         if ended == ExitCode::from(exit::OK) {
             gone.extend(rows.into_iter().map(|row| Gone { row, saved: Vec::new() }));
         } else {
@@ -89,7 +96,7 @@ pub(super) async fn run(client: &Client, args: &Rm) -> anyhow::Result<ExitCode> 
 }
 
 fn tell(gone: &Gone) {
-    say(&format!("removed · {}", named(&gone.row)));
+    say(&format!("removed · {}", called(&gone.row)));
     for saved in &gone.saved {
         say(&format!("saved · {}", saved.reference));
         say(&format!("  {}", clean::clean_line(&saved.command)));
@@ -98,7 +105,7 @@ fn tell(gone: &Gone) {
 
 /// Asks whether the work of all of these is to go.
 async fn agrees(client: &Client, jobs: &[String]) -> Result<bool, Failure> {
-    if !(print::stdin_is_terminal() && Look::of_process().err.terminal) {
+    if !sessions::can_ask() {
         let why = "there is no terminal to ask at whether the work is to go";
         return Err(Failure::not_started("usage", why).with_hint("stead rm --discard --yes JOB"));
     }
@@ -107,7 +114,6 @@ async fn agrees(client: &Client, jobs: &[String]) -> Result<bool, Failure> {
         let line = format!("{}  {} · {}", row.id, row.name, row.cwd);
         print::err(&format!("{}\n", clean::clean_line(&line)));
     }
-    print::err("Remove this with all the work in its worktree, for good? [y]es or [n]o: ");
-    let line = ask::read_line().await.unwrap_or_default();
-    Ok(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"))
+    let question = "Remove this with all the work in its worktree, for good? [y]es or [n]o: ";
+    Ok(ask::agrees(question).await)
 }

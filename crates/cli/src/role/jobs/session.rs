@@ -19,7 +19,7 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
-use super::say;
+use super::{called, say};
 use crate::{
     args::Logs,
     client, config, env, exit, models,
@@ -66,7 +66,7 @@ pub(super) async fn send(client: &Client, id: &str, text: &str) -> anyhow::Resul
                 };
                 ask::answer(client, &request).await?;
                 let word = if answer.approved { "allowed" } else { "refused" };
-                say(&format!("{word} · {short} · {}", clean::clean_line(&block.tool)));
+                say(&format!("{word} · session {short} · {}", clean::clean_line(&block.tool)));
             }
             Ok(ExitCode::from(exit::OK))
         }
@@ -88,7 +88,7 @@ pub(super) async fn send(client: &Client, id: &str, text: &str) -> anyhow::Resul
             let target = Target::default();
             let begun = client.events(Endpoint::AgentRun, target, Some(&request), None).await;
             begun.map_err(Failure::from)?;
-            Ok(say(&format!("sent · {short} · {}", clean::clean_line(&detail.row.title))))
+            Ok(say(&format!("sent · session {short} · {}", clean::clean_line(&detail.row.title))))
         }
     }
 }
@@ -116,6 +116,8 @@ pub(crate) fn logs(row: &JobRow, logs: &Logs) -> anyhow::Result<ExitCode> {
             .with_hint(format!("stead logs {short}, or stead logs --json {short}"))
             .into());
     }
+    // Whoever meant a job sees that it is none.
+    say(&called(row));
     super::super::block_on(async move {
         let client = client::connect(&env::paths()?).await?;
         if !logs.follow {

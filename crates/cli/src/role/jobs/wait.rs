@@ -21,46 +21,68 @@ use crate::{
     args::{Until, Wait},
     client::{self, Retry},
     env, exit,
-    print::{self, clean},
+    print::{self, Look, clean},
     role::{
-        jobs::{list, show},
+        jobs::{called, id_of, list, show},
         run::follow::Body,
     },
 };
 
-/// The code when time is over first.
+/// The code when time is over first. It has an exit code of its own.
 const TIMED_OUT: &str = "wait_timed_out";
 
 pub(super) async fn run(client: &Client, args: &Wait) -> anyhow::Result<ExitCode> {
-    let waiting = wait(client, args);
+    let mut seen = None;
+    let waiting = wait(client, args, &mut seen);
     let row = match args.timeout {
         None => waiting.await?,
         Some(seconds) => match tokio::time::timeout(Duration::from_secs(seconds), waiting).await {
             Ok(row) => row?,
-            Err(_) => {
-                let why = format!("after {seconds} s it is not so");
-                return Err(Failure::not_started(TIMED_OUT, why).into());
-            }
+            Err(_) => return Err(timed_out(args, seconds, seen.as_ref()).into()),
         },
     };
     if args.json.json {
         print::json(&row);
     } else {
-        let name = clean::clean_line(&row.name);
         let detail = clean::clean_line(&list::detail(&row));
-        print::err(&format!("{} · {} · {name} · {detail}\n", row.state, row.id));
+        print::err(&format!("{} · {} · {detail}\n", row.state, called(&row)));
     }
     Ok(ExitCode::from(if is_wanted(&row, args.until) { exit::OK } else { exit::FAILED }))
 }
 
+/// Says that time is over, and how what was waited for is then.
+fn timed_out(args: &Wait, seconds: u64, seen: Option<&JobRow>) -> Failure {
+    let wanted = word(args.until);
+    let why = match seen {
+        Some(row) => format!("after {seconds} s it is not {wanted}: {}", how(row)),
+        None => format!("after {seconds} s nobody has said how it is"),
+    };
+    Failure::not_started(TIMED_OUT, why)
+}
+
+/// Says what is waited for, and how it is meanwhile.
+fn how(row: &JobRow) -> String {
+    let detail = clean::clean_line(&list::detail(row));
+    format!("{} is {} ({detail})", called(row), row.state)
+}
+
+/// Returns the word of the state that is waited for.
+fn word(until: Until) -> &'static str {
+    match until {
+        Until::Done => JobState::Done.as_str(),
+        Until::Blocked => JobState::Blocked.as_str(),
+    }
+}
+
 /// Waits until the job is as wanted, or has ended otherwise. A daemon that dies or is replaced meanwhile is
 /// started as by any other command: jobs outlive it, and so does the wait.
-async fn wait(client: &Client, args: &Wait) -> Result<JobRow, Failure> {
+async fn wait(client: &Client, args: &Wait, seen: &mut Option<JobRow>) -> Result<JobRow, Failure> {
     let mut watch = Watch {
         client: client.clone(),
         text: args.job.clone(),
         retry: Retry::default(),
         ending: Ending::default(),
+        seen,
     };
     loop {
         let failure = match watch.until(args.until).await {
@@ -74,16 +96,18 @@ async fn wait(client: &Client, args: &Wait) -> Result<JobRow, Failure> {
 }
 
 /// One who waits.
-struct Watch {
+struct Watch<'a> {
     client: Client,
     /// What is waited for: as it was typed, and by its id once that is known, since names may change.
     text: String,
     /// Attempts in a row that told nothing.
     retry: Retry,
     ending: Ending,
+    /// How it was when it was looked at last.
+    seen: &'a mut Option<JobRow>,
 }
 
-impl Watch {
+impl Watch<'_> {
     /// Listens until it is so; none when the stream ended before.
     async fn until(&mut self, until: Until) -> Result<Option<JobRow>, Failure> {
         let asked = self.client.events::<()>(Endpoint::Events, Target::default(), None, None);
@@ -99,6 +123,7 @@ impl Watch {
                 return Ok(Some(row));
             }
             self.text.clone_from(&row.id);
+            self.tell(&row, until);
             let news = news(&mut body, &mut decoder, &self.text, &mut self.retry);
             let is_heard = match left {
                 Some(left) => tokio::time::timeout(left, news).await.unwrap_or(true),
@@ -109,6 +134,21 @@ impl Watch {
                 return Ok(Some(row).filter(|_| is_over));
             }
         }
+    }
+
+    /// Says to a person what is waited for, whenever that is another thing than before.
+    fn tell(&mut self, row: &JobRow, until: Until) {
+        let is_told = self.seen.as_ref().is_some_and(|seen| how(seen) == how(row));
+        if !is_told && Look::of_process().err.terminal {
+            let hint = match (row.state, until) {
+                (JobState::Blocked, Until::Done) => {
+                    format!("; stead attach {} shows what it asks", id_of(row))
+                }
+                _ => String::new(),
+            };
+            print::err(&format!("stead: waiting until {} · {}{hint}\n", word(until), how(row)));
+        }
+        *self.seen = Some(row.clone());
     }
 
     /// Finds the daemon again, or starts one, with a wait that doubles.

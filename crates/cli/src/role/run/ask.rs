@@ -46,15 +46,30 @@ impl Said {
 pub(crate) async fn ask(block: &Block, style: Style) -> Said {
     print::err(&question(block, style));
     loop {
-        // Keys that were pressed before the question was there are no answer to it.
-        rustix::termios::tcflush(rustix::stdio::stdin(), rustix::termios::QueueSelector::IFlush)
-            .ok();
+        discard_typed();
         print::err("Allow it? [y]es, [n]o, or no with a reason (n REASON): ");
         let said = understand(read_line().await.as_deref());
         if said != Said::Unclear {
             return said;
         }
     }
+}
+
+/// Asks whether something is to be done; only a yes is one.
+pub(crate) async fn agrees(question: &str) -> bool {
+    matches!(word(question).await.as_str(), "y" | "yes")
+}
+
+/// Asks for a word, which is returned in small letters; empty where there is none.
+pub(crate) async fn word(question: &str) -> String {
+    discard_typed();
+    print::err(question);
+    read_line().await.unwrap_or_default().trim().to_lowercase()
+}
+
+/// Forgets what was typed before a question was there: it is no answer to it.
+fn discard_typed() {
+    rustix::termios::tcflush(rustix::stdio::stdin(), rustix::termios::QueueSelector::IFlush).ok();
 }
 
 /// Sends the answer; false when somebody else was faster.
@@ -84,7 +99,7 @@ pub(crate) fn understand(line: Option<&str>) -> Said {
 }
 
 /// Reads a line on a thread of its own, so that Ctrl-C is heard meanwhile.
-pub(crate) async fn read_line() -> Option<String> {
+async fn read_line() -> Option<String> {
     let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {
         let mut line = String::new();

@@ -101,13 +101,19 @@ fn prompt(words: &[String], piped: &str) -> Result<Option<String>, Failure> {
     }
 }
 
+/// How a prompt is given, where there was none.
+pub(super) const HOW_TO_ASK: &str = "stead run \"what to do\"";
+
 fn empty(what: &str) -> Failure {
-    Failure::not_started("usage", what).with_hint("stead run \"what to do\"")
+    Failure::not_started("usage", what).with_hint(HOW_TO_ASK)
 }
 
 /// Refuses a command that asks nothing.
 pub(crate) fn nothing_asked() -> Failure {
-    empty("there is no prompt")
+    empty(match print::stdin_is_terminal() {
+        true => "there is no prompt",
+        false => "there is no prompt: no word is given, and standard input is empty",
+    })
 }
 
 /// Puts a text into a fence that it cannot close.

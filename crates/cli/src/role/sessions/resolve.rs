@@ -14,9 +14,6 @@ use vocab::outcome::Failure;
 
 use crate::print::{clean, words};
 
-/// How many candidates an ambiguity lists.
-const CANDIDATES_SHOWN: usize = 10;
-
 /// Finds the session.
 ///
 /// # Errors
@@ -38,8 +35,7 @@ pub(crate) async fn detail(client: &Client, text: &str) -> Result<SessionDetail,
     match show(client, text).await {
         Ok(detail) => Ok(detail),
         Err(ClientError::Problem(problem)) if problem.code == "ambiguous" => {
-            let asked = problem.candidates.iter().take(CANDIDATES_SHOWN);
-            let rows = join_all(asked.map(|id| async move {
+            let rows = join_all(problem.candidates.iter().map(|id| async move {
                 let row = show(client, id).await.map(|detail| detail.row);
                 (id.clone(), row.ok())
             }));
@@ -71,12 +67,8 @@ fn ambiguous(
             },
         )
     };
-    let mut lines: Vec<String> = rows.iter().map(line).collect();
-    let more = problem.candidates.len().saturating_sub(rows.len());
-    if more > 0 {
-        lines.push(format!("… and {more} more"));
-    }
-    let message = format!("{text:?} could be several sessions");
+    let lines: Vec<String> = rows.iter().map(line).collect();
+    let message = format!("{text:?}: {}", problem.message);
     Failure { message, hint: Some(lines.join("\n")), ..problem.into() }
 }
 
@@ -86,22 +78,24 @@ mod tests {
 
     #[test]
     fn an_ambiguity_lists_what_could_be_meant() {
-        let ids: Vec<String> = (0..12).map(|n| format!("ses_0190{n:028}")).collect();
+        let ids: Vec<String> = (0..10).map(|n| format!("ses_0190{n:028}")).collect();
         let problem = Problem {
             candidates: ids.clone(),
-            ..Failure::not_started("ambiguous", "several sessions match").into()
+            ..Failure::not_started("ambiguous", "several sessions match, 2 more than are listed")
+                .into()
         };
         let row: SessionRow = serde_json::from_value(serde_json::json!({
             "id": "", "title": "a\x1b[2J", "workspace": "", "cwd": "/w", "mode": "auto", "state": "idle",
             "messages": 1, "usage": {}, "created_at": "", "updated_at": "2023-11-14T22:13:20.000Z",
         }))
         .unwrap();
-        let rows: Vec<_> = ids.into_iter().take(10).map(|id| (id, Some(row.clone()))).collect();
+        let rows: Vec<_> = ids.into_iter().map(|id| (id, Some(row.clone()))).collect();
         let now = Timestamp::from_millis(1_700_000_060_000);
         let failure = ambiguous("0190", &rows, now, problem);
         assert_eq!(failure.code, "ambiguous");
         let hint = failure.hint.unwrap();
         assert!(hint.starts_with("00000000  a␛[2J · 1 min ago · /w\n00000001  a"), "{hint}");
-        assert!(hint.ends_with("00000009  a␛[2J · 1 min ago · /w\n… and 2 more"), "{hint}");
+        assert!(hint.ends_with("00000009  a␛[2J · 1 min ago · /w"), "{hint}");
+        assert!(failure.message.ends_with("match, 2 more than are listed"), "{}", failure.message);
     }
 }

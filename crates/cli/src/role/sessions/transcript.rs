@@ -22,7 +22,7 @@ pub(crate) fn render(detail: &SessionDetail, messages: &[Value], look: Look) -> 
         row.id.clone(),
         row.model.clone().unwrap_or_else(|| "no model yet".to_owned()),
         format!("mode {}", row.mode),
-        state.to_owned(),
+        tui::list::session_state(state),
         format!("{} tokens", words::count(row.usage.total())),
         row.cwd.clone(),
     ];
@@ -141,7 +141,7 @@ mod tests {
             width: 80,
         };
         let text = render(&detail, &messages, look);
-        assert!(text.starts_with("totals\nses_1 · demo/fix · mode auto · idle · 7 tokens · /w\n\nyou  T1\n\nfix␛[2J it\n\n"), "{text}");
+        assert!(text.starts_with("totals\nses_1 · demo/fix · mode auto · done · 7 tokens · /w\n\nyou  T1\n\nfix␛[2J it\n\n"), "{text}");
         assert!(text.contains("agent  \n\nLooking.\n\n● read  a.txt\n  │ 0\n"), "{text}");
         assert!(text.contains("● bash  rm x\n  │ refused: keep it\n"), "{text}");
         assert!(

@@ -29,9 +29,20 @@ fn a_program_that_prints_for_ever_fills_neither_memory_nor_disk_and_its_last_wor
     let home = Home::new();
     let words =
         "0123456789 abcdefghijklmnopqrstuvwxyz \\033[31mred\\033[0m ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    let script =
-        format!("yes \"$(printf '{words}')\" | head -c {bytes}; echo; echo last words; read x");
+    let printed = home.path("printed");
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        &printed,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+    )
+    .unwrap();
+    let script = format!(
+        "yes \"$(printf '{words}')\" | head -c {bytes}; echo; echo last words; echo >{}; read x",
+        printed.display()
+    );
     let id = bg(&home, &script);
+    // However long that much takes: a reader of the pipe waits until somebody writes.
+    fs::read(&printed).unwrap();
     until("last words", || home.stead(&["logs", &id]).out.contains("last words"));
     let host = process(&note(&home, &id)["hostPid"]);
     let resident = resident_kib_max(host.pid);

@@ -72,3 +72,68 @@ fn a_program_that_sets_every_mode_and_dies_leaves_the_terminal_as_it_was() {
     shell.is_restored();
     assert_eq!(row(&home, &id)["state"], "failed");
 }
+
+/// What a job's program put in the background on purpose goes on, until somebody means the job with all of it.
+#[test]
+fn what_an_ended_job_has_left_goes_on_until_the_job_is_stopped_or_removed() {
+    let home = Home::new();
+    for verb in ["stop", "rm"] {
+        let told = home.path(verb);
+        let script = format!(
+            "setsid sh -c 'echo $$ >{0}.new; mv {0}.new {0}; exec sleep 1000' </dev/null >/dev/null 2>&1 &
+             until test -e {0}; do sleep 0.01; done",
+            told.display()
+        );
+        let id = bg(&home, &script);
+        home.stead(&["wait", &id, "--timeout", "60"]).with(0);
+        let left = process(&serde_json::from_slice(&fs::read(&told).unwrap()).unwrap());
+        assert!(left.is_alive(), "{verb}");
+        home.stead(&[verb, &id]).with(0);
+        gone(&left);
+        if verb == "stop" {
+            assert_eq!(row(&home, &id)["state"], "done", "how it ended is as true as before");
+        }
+    }
+}
+
+/// Two jobs that begin to show each other at once: at least one of them is refused, and nothing spins.
+#[test]
+fn jobs_that_show_each_other_are_refused() {
+    let home = Home::new();
+    let program = home.command(&[]).get_program().to_str().unwrap().to_owned();
+    let go = home.path("go");
+    let shows = |name: &str, other: &str| {
+        let script = format!(
+            "until test -e {}; do sleep 0.01; done; '{program}' attach {other}; echo e''nd=$?; read x",
+            go.display()
+        );
+        home.stead(&["bg", "--name", name, "--", "sh", "-c", &script]).with(0);
+    };
+    shows("one", "two");
+    shows("two", "one");
+    fs::write(&go, "").unwrap();
+    let screens = || ["one", "two"].map(|name| home.stead(&["logs", name]).with(0).out);
+    until("a refusal", || screens().iter().any(|screen| screen.contains("attached_to_itself")));
+    for screen in screens() {
+        assert!(screen.lines().count() < 60, "{screen}");
+    }
+    // A follower on a terminal shows it as well.
+    let itself = home
+        .stead(&[
+            "bg",
+            "--json",
+            "--name",
+            "three",
+            "--",
+            "sh",
+            "-c",
+            &format!("'{program}' logs -f three; echo e''nd=$?; read x"),
+        ])
+        .with(0)
+        .out;
+    let itself: Value = serde_json::from_str(&itself).unwrap();
+    until("a refusal", || {
+        let screen = home.stead(&["logs", itself["id"].as_str().unwrap()]).with(0).out;
+        screen.contains("attached_to_itself") && screen.contains("end=1")
+    });
+}

@@ -77,11 +77,10 @@ fn a_host_that_is_not_up_yet_outlives_the_search_for_its_socket() {
     let managed = Managed::new();
     let home = &managed.0;
     // The manager takes its time, and the daemon that asked it is dead by then.
-    let own = home.command(&[]).get_program().to_str().unwrap().to_owned();
     let [told, go] = ["xdg/told", "xdg/go"].map(|name| home.path(name).display().to_string());
     let slow = format!(
         "#!/bin/sh\necho $$ >{told}.new; mv {told}.new {told}\nuntil test -e {go}; do sleep 0.01; done\n\
-         while test \"$1\" != --; do shift; done\nshift 2\nexec '{own}' \"$@\"\n"
+         while test \"$1\" != --; do shift; done\nshift\nexec \"$@\"\n"
     );
     fs::write(home.path("bin/systemd-run"), slow).unwrap();
     let mut starter = managed.command("echo on; read x").spawn().unwrap();

@@ -73,14 +73,20 @@ fn a_session_is_told_what_a_job_is_told() {
     let id = session(&home, "totals", "add them up");
     let short = &id[id.len() - 8..];
     let check = |args: &[&str], code: i32, words: &str| check(&home, args, code, words);
-    check(&["rename", "totals", "all", "sums"], 0, &format!("renamed · {short} · all sums\n"));
-    check(&["pin", "sums"], 0, &format!("pinned · {short} · all sums\n"));
+    check(
+        &["rename", "totals", "all", "sums"],
+        0,
+        &format!("renamed · session {short} · all sums\n"),
+    );
+    check(&["pin", "sums"], 0, &format!("pinned · session {short} · all sums\n"));
     assert_eq!(
         (&row(&home, &id)["pinned"], &row(&home, &id)["name"]),
         (&true.into(), &"all sums".into())
     );
     check(&["pin", "--off", "sums"], 0, "no longer pinned");
     check(&["logs", "sums"], 0, "You said: add them up");
+    // Who meant a job sees that it is none.
+    check(&["logs", "sums"], 0, &format!("session {short} · all sums\n"));
     check(&["logs", "-f", "sums"], 0, "You said: add them up");
     check(&["logs", "--json", "sums"], 0, "\"title\": \"all sums\"");
     for flags in [&["--replay"][..], &["--export", "txt"]] {
@@ -91,27 +97,31 @@ fn a_session_is_told_what_a_job_is_told() {
         0,
         "done, as its run is stored: its last run ended as the model was",
     );
-    check(&["send", "sums", "and", "again"], 0, &format!("sent · {short} · all sums\n"));
+    check(
+        &["send", "all sums", "and", "again"],
+        0,
+        &format!("sent · session {short} · all sums\n"),
+    );
     check(&["wait", "sums", "--timeout", "60"], 0, "done · ");
     check(&["logs", "sums"], 0, "You said: and again");
     // What asks is answered by the same word as keys are typed.
-    check(&["send", "sums", "ask"], 0, "sent");
+    check(&["send", "all sums", "ask"], 0, "sent");
     check(&["wait", "sums", "--until", "blocked", "--timeout", "60"], 0, "blocked · ");
     check(&["explain", "sums"], 0, "its run asks whether it may use bash");
     check(&["logs", "-f", "sums"], 0, "waits for an answer");
-    check(&["send", "sums", "perhaps"], 2, &format!("stead send {short} yes"));
-    check(&["send", "sums", "yes"], 0, &format!("allowed · {short} · bash\n"));
+    check(&["send", "all sums", "perhaps"], 2, &format!("stead send {short} yes"));
+    check(&["send", "all sums", "yes"], 0, &format!("allowed · session {short} · bash\n"));
     check(&["wait", "sums", "--timeout", "60"], 0, "done · ");
     check(&["logs", "sums"], 0, "It ran.");
-    check(&["send", "sums", "hold"], 0, "sent");
+    check(&["send", "all sums", "hold"], 0, "sent");
     check(&["wait", "sums", "--until", "blocked", "--timeout", "60"], 0, "blocked · ");
-    check(&["send", "sums", "yes"], 0, "allowed");
-    check(&["send", "sums", "more"], 1, &format!("stead stop {short}"));
-    check(&["stop", "sums"], 0, &format!("stopped · {short} · all sums\n"));
+    check(&["send", "all sums", "yes"], 0, "allowed");
+    check(&["send", "all sums", "more"], 1, &format!("stead stop {short}"));
+    check(&["stop", "all sums"], 0, &format!("stopped · session {short} · all sums\n"));
     check(&["wait", "sums"], 1, "stopped · ");
     // What only a terminal has.
     for verb in ["respawn", "upgrade", "detach"] {
-        check(&[verb, "sums"], 2, "is a session, and only a job has a terminal (is_a_session)");
+        check(&[verb, "all sums"], 2, "is a session, and only a job has a terminal (is_a_session)");
     }
     // Nobody can be asked here, and a title is too easily another one's.
     check(&["rm", "sums"], 2, "there is no terminal to ask at");

@@ -41,6 +41,10 @@ fn a_job_in_a_worktree_leaves_its_work_where_a_person_finds_it() {
     assert_eq!(started["cwd"], cwd.to_str().unwrap());
     home.stead(&["wait", id, "--timeout", "60"]).with(0);
     assert_eq!(row(&home, id)["cwd"], started["cwd"]);
+    let tree = serde_json::json!({
+        "branch": "stead/add-tests", "path": cwd.parent().unwrap(), "repository": repository,
+    });
+    assert_eq!((&started["worktree"], &row(&home, id)["worktree"]), (&tree, &tree));
     assert_eq!(
         home.shell("git status --porcelain; git branch").with(0).out,
         "* main\n+ stead/add-tests\n"
@@ -62,6 +66,20 @@ fn a_job_in_a_worktree_leaves_its_work_where_a_person_finds_it() {
     home.shell(lines[2]).with(0);
     let there = home.shell("cat b/b b/new b/where; ls b; git status --porcelain").with(0);
     assert_eq!(there.out, format!("b\nmore\nnew\n{}\nb\nnew\nwhere\n", cwd.display()));
+}
+
+#[test]
+fn who_starts_a_job_in_a_worktree_is_told_its_branch_and_its_place() {
+    let home = Home::new();
+    repository(&home);
+    let told = home.stead(&["bg", "--worktree=mine", "--name", "x", "--", "true"]).with(0);
+    let id = told.out.split(" · ").nth(1).unwrap().to_owned();
+    let tree = row(&home, &id)["worktree"].clone();
+    assert_eq!(tree["branch"], "mine");
+    let line = format!("  on branch mine, in {}\n", tree["path"].as_str().unwrap());
+    assert!(told.err.contains(&line), "{}", told.err);
+    let told = home.stead(&["bg", "--name", "y", "--", "true"]).with(0);
+    assert!(!told.err.contains("on branch"), "{}", told.err);
 }
 
 #[test]
@@ -123,9 +141,21 @@ fn where_no_worktree_can_be_made_no_job_begins() {
     check(&["bg", "--worktree=main", "--", "true"], 1, "--worktree=BRANCH");
     check(&["bg", "--worktree=a..b", "--", "true"], 1, "no name that git gives");
     check(&["bg", "--worktree", "a prompt"], 2, "PROMPT");
-    check(&["bg", "--worktree", "--", "no-such-program"], 1, "program_missing");
+    check(&["bg", "--worktree", "--", "no-such-program"], 3, "program_missing");
     assert_eq!(home.shell("git branch; git worktree list | wc -l").with(0).out, "* main\n1\n");
     assert_eq!(value(&home.stead(&["ls", "--json"]).with(0).out), serde_json::json!([]));
+}
+
+/// Tells whether something lives that git has started for a daemon, with programs from this directory.
+fn hangs(bin: &std::path::Path) -> bool {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let environments = entries.filter_map(|entry| fs::read(entry.path().join("environ")).ok());
+    let path = format!("PATH={}:", bin.display());
+    let has = |environment: &Vec<u8>, word: &str| {
+        environment.split(|byte| *byte == 0).any(|line| line.starts_with(word.as_bytes()))
+    };
+    let mut of_git = environments.filter(|found| has(found, &path) && has(found, "STEAD_RUN=git-"));
+    of_git.next().is_some()
 }
 
 /// The daemon dies while work is saved or removed; whoever asks again gets it done.
@@ -173,6 +203,10 @@ fn a_daemon_that_is_killed_in_between_loses_nothing() {
         assert_eq!(saved.len(), 1, "{word}: {gone}");
         let show = format!("git show {}:new", saved[0]["reference"].as_str().unwrap());
         assert_eq!(home.shell(&show).with(0).out, "new\n", "{word}");
+        // What hung is not waited for by anybody, and ended by the next daemon.
+        while hangs(&bin) {
+            std::thread::yield_now();
+        }
         let left = home
             .shell("git branch; git worktree list | wc -l; git for-each-ref refs/stead | wc -l");
         assert_eq!(left.with(0).out, format!("* main\n1\n{}\n", nth + 1), "{word}");

@@ -53,7 +53,7 @@ async fn what_ended_meanwhile_is_told_by_the_record_or_by_its_absence() {
         note.told = pty::job::Told::by_process(JobState::Working);
         files.write_note(&note).unwrap();
     }
-    rig.files(&jobs[1]).forget_exit().unwrap();
+    stdx::state_file::remove(&rig.files(&jobs[1]).dir().join("exit.json")).unwrap();
     let at = rig.clock.now().as_millis() + 7;
     let exit = ExitRecord { code: Some(0), signal: None, at, stopped: false, failure: None };
     rig.files(&jobs[0]).write_exit(&exit).unwrap();

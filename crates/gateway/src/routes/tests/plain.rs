@@ -1,5 +1,7 @@
 //! Runs, sessions, secrets and the daemon itself.
 
+use vocab::limits::STORE_CANDIDATES_MAX;
+
 use super::*;
 use crate::testing::{exchange, request};
 
@@ -123,6 +125,21 @@ async fn an_ambiguous_session_lists_what_it_could_be() {
     let shown = stage.client().json::<(), Value>(Endpoint::SessionShow, Target::of("win"), None);
     let told = problem(shown.await);
     assert_eq!((told.code.as_str(), told.candidates.len()), ("ambiguous", 2));
+    assert_eq!(told.message, "several sessions match");
+    // Of many, so many are named, and it is said how many are not.
+    for _ in 2..STORE_CANDIDATES_MAX + 3 {
+        let body = CreateSession { title: Some("twin".into()), ..CreateSession::default() };
+        let made = stage.client().json::<_, Value>(
+            Endpoint::SessionCreate,
+            Target::default(),
+            Some(&body),
+        );
+        made.await.unwrap();
+    }
+    let shown = stage.client().json::<(), Value>(Endpoint::SessionShow, Target::of("twin"), None);
+    let told = problem(shown.await);
+    assert_eq!(told.candidates.len(), STORE_CANDIDATES_MAX);
+    assert_eq!(told.message, "several sessions match, 3 more than are listed");
 }
 
 #[tokio::test]

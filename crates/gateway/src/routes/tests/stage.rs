@@ -67,6 +67,7 @@ impl Models for One {
                 provider: Arc::new(Scripted::new(script)),
                 output_tokens_max: 1_000,
                 sees: true,
+                steps_max: None,
             })
         })
     }

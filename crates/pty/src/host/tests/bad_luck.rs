@@ -116,6 +116,11 @@ fn an_end_that_cannot_be_written_is_tried_again() {
     client.wait(Kind::State);
     let in_the_way = job.files.dir().join("exit.json");
     stdx::state_file::ensure_dir(&in_the_way.join("full")).unwrap();
+    // Nor can it be put beside: all names are taken.
+    for number in 1..=vocab::limits::JOB_FILES_ASIDE_MAX {
+        let name = format!("exit.json.unreadable-{number}");
+        stdx::state_file::publish(&job.files.dir().join(name), b"").unwrap();
+    }
     client.type_in("\r");
     assert_eq!(client.wait(Kind::State)["state"], "failed");
     // It is still there to be asked, and nothing is lost.
@@ -123,6 +128,47 @@ fn an_end_that_cannot_be_written_is_tried_again() {
     stdx::state_file::remove_tree(&in_the_way).unwrap();
     assert_eq!(client.wait(Kind::Exit)["code"], 5);
     assert_eq!(job.end().code, Some(5));
+}
+
+#[test]
+fn whatever_stands_where_the_end_is_written_is_kept_beside() {
+    let check = |make: &dyn Fn(&std::path::Path)| {
+        let mut job = Job::sh("echo on; read x; exit 5");
+        let mut client = job.attach();
+        client.wait_for("on");
+        make(&job.files.dir().join("exit.json"));
+        client.type_in("\r");
+        assert_eq!(job.end().code, Some(5));
+        let aside = job.files.dir().join("exit.json.unreadable-1");
+        assert!(rustix::fs::lstat(&aside).is_ok());
+        job.files.remove().unwrap();
+    };
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    check(&|path| stdx::state_file::ensure_dir(&path.join("full")).unwrap());
+    check(&|path| rustix::fs::symlink("nowhere", path).unwrap());
+    let fifo = rustix::fs::FileType::Fifo;
+    check(&|path| rustix::fs::mknodat(rustix::fs::CWD, path, fifo, mode, 0).unwrap());
+    check(&|path| drop(std::os::unix::net::UnixListener::bind(path).unwrap()));
+}
+
+#[test]
+fn a_program_that_does_not_begin_anew_leaves_its_end_as_it_was() {
+    let mut job = Job::sh("exit 3");
+    let exit = job.end();
+    let again = |job: &Job, command: &[&str]| {
+        let mut record = job.files.read().unwrap();
+        record.command = command.iter().map(|word| (*word).to_owned()).collect();
+        job.files.create(&record).unwrap();
+        job.files.set_exit_aside().unwrap();
+        run(&job.files, None, || ())
+    };
+    let refused = again(&job, &["no-such-program"]).unwrap_err();
+    assert_eq!((refused.code.as_str(), refused.effect), ("program_missing", Effect::NotStarted));
+    assert_eq!(job.files.read_exit().unwrap(), Some(exit));
+    // One that begins has another end, and nothing is left of the one before.
+    assert_eq!(again(&job, &["sh", "-c", "exit 4"]).unwrap().code, Some(4));
+    assert_eq!(job.files.read_exit().unwrap().and_then(|exit| exit.code), Some(4));
+    assert!(!job.files.put_exit_back().unwrap());
 }
 
 #[test]

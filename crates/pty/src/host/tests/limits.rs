@@ -67,6 +67,27 @@ fn a_client_that_never_reads_holds_nobody_up() {
 }
 
 #[test]
+fn a_client_that_reads_late_gets_every_byte() {
+    // More than its socket holds, and less than is kept for it.
+    let n_lines = HOST_QUEUE_BYTES_MAX / 16;
+    let job =
+        Job::sh(&format!("stty -echo -onlcr; echo on; read x; seq {n_lines}; echo end; read x"));
+    let mut late = job.client(json!({"role": "view"}));
+    late.wait_for("on");
+    let mut control = job.control();
+    control.ask(&json!({"op": "send", "text": "\r"}));
+    let mut asked = json!("");
+    while !asked["text"].as_str().unwrap_or_default().contains("end") {
+        asked = control.ask(&json!({"op": "snapshot"}));
+    }
+    while !late.seen.contains("end") {
+        assert!(late.read());
+    }
+    let lines: String = (1..=n_lines).map(|line| format!("{line}\n")).collect();
+    assert!(late.seen.contains(&lines));
+}
+
+#[test]
 fn a_client_that_asks_and_never_reads_is_let_go_of() {
     let job = Job::sh("yes | head -n 100; echo on; cat");
     job.attach().wait_for("on");

@@ -35,7 +35,7 @@ fn what_cannot_be_read_is_kept_beside_and_never_written_over() {
         let aside = files.dir().join(format!("exit.json.unreadable-{number}"));
         if JOB_FILES_ASIDE_MAX < number {
             // Rather is the end not written than something lost.
-            assert!(files.write_exit(&exit(1)).is_err() && files.forget_exit().is_err());
+            assert!(files.write_exit(&exit(1)).is_err() && files.set_exit_aside().is_err());
             assert_eq!(fs::read(files.exit()).unwrap(), nonsense.as_bytes());
             continue;
         }
