@@ -49,6 +49,9 @@ pub struct JobRow {
     pub waiting_for: Option<String>,
     /// The program's process id while it runs.
     pub pid: Option<u32>,
+    /// The version of the job's host, where that is another one than the daemon's. There only then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_version: Option<String>,
     /// Whether lists keep showing it.
     pub pinned: bool,
     /// RFC 3339.
@@ -89,7 +92,8 @@ pub struct JobQuery {
     /// Also those that ended more than 48 hours ago.
     #[serde(default)]
     pub all: bool,
-    /// Only those that work in this directory.
+    /// Only those that work in this directory or below it, or in a worktree of a repository that lies there or
+    /// holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
 }

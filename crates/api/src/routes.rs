@@ -91,7 +91,7 @@ routes! {
     SessionShow     session_show     Get    "/sessions/{session}"          Caller Json   "Shows one session.";
     SessionDelete   session_rm       Delete "/sessions/{session}"          Person Json   "Deletes a session, its content and its facts.";
     SessionMessages session_messages Get    "/sessions/{session}/messages" Caller Json   "Shows the messages of a session.";
-    JobList         list             Get    "/jobs"                        Caller Json   "Lists jobs and sessions, oldest first; `all` shows those that ended long ago as well, `cwd` only those of a directory.";
+    JobList         list             Get    "/jobs"                        Caller Json   "Lists jobs and sessions, oldest first; `all` shows those that ended long ago as well, `cwd` only those of a directory: what works there or below, or in a worktree of a repository there or around it.";
     JobDispatch     dispatch         Post   "/jobs"                        Program Json  "Starts a program in a terminal of its own.";
     JobResolve      resolve          Post   "/jobs/resolve"                Caller Json   "Finds the job or session that an id, a name or a part of either means.";
     JobShow         show             Get    "/jobs/{job}"                  Caller Json   "Shows one job, or the row of a session.";

@@ -4,23 +4,17 @@ mod attach;
 pub(crate) mod inside;
 mod jobs;
 mod logs;
+mod refuse;
 
-use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+use std::path::PathBuf;
 
-use clap::{
-    Args as ClapArgs, CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint,
-    error::{ContextKind, ContextValue, ErrorKind},
-};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use vocab::{message::Mode, outcome::Failure};
 
-use crate::{
-    env, exit,
-    print::{self, clean::clean_line, words::quoted},
-};
-
 pub(crate) use attach::Attach;
-pub(crate) use jobs::{Asks, Bg, Jobs, Ls, Rm, Until, View, Wait, Which};
+pub(crate) use jobs::{Asks, Bg, Jobs, Ls, Rm, Until, Upgrade, View, Wait, Which};
 pub(crate) use logs::{Export, Logs, Place};
+pub(crate) use refuse::refuse;
 
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]
@@ -95,7 +89,7 @@ const COMPLETIONS_PLACES: &str = "Where to save it:
   powershell  $PROFILE: stead completions powershell | Out-String | iex";
 
 /// Output for programs.
-#[derive(Debug, Clone, Copy, ClapArgs)]
+#[derive(Debug, Clone, Copy, Default, ClapArgs)]
 pub(crate) struct Json {
     /// Print JSON
     #[arg(long)]
@@ -232,10 +226,10 @@ pub(crate) enum Sessions {
     },
     /// Deletes sessions with all they hold, after asking; a live run is stopped first
     Rm {
-        /// Their ids, or unique parts of id or title; without a terminal only ids, or their unique beginnings or ends
+        /// Their ids, titles, or unique parts of either; without a terminal no part of a title unless -y is given
         #[arg(required = true, value_hint = ValueHint::Other)]
         sessions: Vec<String>,
-        /// Do not ask
+        /// Do not ask, also where only a part of a title is given
         #[arg(short, long)]
         yes: bool,
     },
@@ -319,69 +313,4 @@ pub(crate) enum Debug {
         #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         output: Option<PathBuf>,
     },
-}
-
-/// Prints what clap refused, or the help it was asked for.
-pub(crate) fn refuse(error: &clap::Error, words: &[OsString]) -> ExitCode {
-    let mut text = error.render().to_string();
-    if error.use_stderr() {
-        let tip = meant_command(error).map(|meant| format!("did you mean '{meant}'?"));
-        if let Some(tip) = tip.or_else(|| meant_program(error, words)) {
-            // The parser's own, where it has one, is of no use then.
-            let begin = text.find("\n\n  tip:");
-            let end = text.find("\n\nUsage:").unwrap_or(text.len());
-            text.replace_range(begin.unwrap_or(end)..end, &format!("\n\n  tip: {tip}"));
-        }
-        print::err(&text);
-        return ExitCode::from(exit::USAGE);
-    }
-    print::out(&text)
-}
-
-/// Returns how a program is started in the background, where its flags were taken for ours.
-fn meant_program(error: &clap::Error, words: &[OsString]) -> Option<String> {
-    let (first, rest) = words.split_first()?;
-    if error.kind() != ErrorKind::UnknownArgument || first != "bg" {
-        return None;
-    }
-    let rest = rest.iter().map(|word| word.to_str()).collect::<Option<Vec<_>>>()?;
-    let is_program = |word: &&str| !word.starts_with('-') && env::is_program(word);
-    // A word at the beginning is the program also where that is not installed; a prompt has several in one.
-    let is_word = |word: &&str| !word.starts_with('-') && !word.contains(char::is_whitespace);
-    let begins =
-        rest.iter().position(is_program).or(rest.first().is_some_and(is_word).then_some(0))?;
-    let command: Vec<String> =
-        rest[begins..].iter().map(|word| quoted(&clean_line(word))).collect();
-    let flags: String =
-        rest[..begins].iter().map(|word| format!("{} ", clean_line(word))).collect();
-    Some(format!("a program stands behind --: 'stead bg {flags}-- {}'", command.join(" ")))
-}
-
-/// Finds the command that a mistyped one was meant to be, where clap, which compares beginnings, found
-/// none.
-fn meant_command(error: &clap::Error) -> Option<String> {
-    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
-        return None;
-    };
-    if error.kind() != ErrorKind::InvalidSubcommand
-        || error.get(ContextKind::SuggestedSubcommand).is_some()
-    {
-        return None;
-    }
-    // The usage names the command whose subcommand is off: "Usage: stead sessions <COMMAND>".
-    let text = error.render().to_string();
-    let usage = text.split("Usage: ").nth(1).unwrap_or_default();
-    let mut command = Args::command();
-    for word in usage.split_whitespace().skip(1) {
-        match command.find_subcommand(word).cloned() {
-            Some(inner) => command = inner,
-            None => break,
-        }
-    }
-    let names = command.get_subcommands().map(clap::Command::get_name);
-    names
-        .map(|name| (strsim::damerau_levenshtein(typed, name), name))
-        .min()
-        .filter(|(distance, name)| *distance <= (name.len() / 3).max(1))
-        .map(|(_, name)| name.to_owned())
 }

@@ -89,8 +89,8 @@ pub(crate) async fn compose(
         // Until there is room they are shown as what they are.
         tracing::error!("the disk is full: interrupted runs are left open, and nothing is written");
         tokio::spawn(catch_up(store.clone(), Arc::clone(&sessions)));
-    } else if let closed @ 1.. = sessions.mend().await? {
-        tracing::warn!(runs = closed, "interrupted runs were closed");
+    } else {
+        tell_closed(sessions.mend().await?);
     }
     tokio::spawn(Arc::clone(&sessions).watch_deadlines());
     let jobs = Jobs::new(JobParts {
@@ -126,22 +126,66 @@ pub(crate) async fn compose(
     Ok(Composed { daemon, sessions, front, about, stop })
 }
 
+/// What came of one try to do what could not be done at the start.
+#[derive(Debug)]
+enum Tried {
+    Done,
+    /// It is tried again; why, where that is not known already.
+    Later(Option<String>),
+    /// It will not succeed before the next start.
+    Never,
+}
+
 /// Waits until a disk that was full has room, and does then what could not be done at the start.
 async fn catch_up(store: Store, sessions: Arc<Sessions>) {
-    let pause = Duration::from_millis(STORE_ROOM_RETRY_MS);
-    loop {
-        tokio::time::sleep(pause).await;
-        match store.make_writable().await {
-            Ok(true) => break,
-            Ok(false) => {}
-            Err(StoreError::Closed | StoreError::StaleEpoch { .. }) => return,
-            Err(error) => tracing::warn!(%error, "there is room, and nothing can be written yet"),
+    until_done(move || Box::pin(try_once(store.clone(), Arc::clone(&sessions)))).await;
+}
+
+async fn try_once(store: Store, sessions: Arc<Sessions>) -> Tried {
+    match store.make_writable().await {
+        Ok(true) => {}
+        Ok(false) => return Tried::Later(None),
+        Err(StoreError::Closed) => return Tried::Never,
+        Err(error) if error.may_pass() => return Tried::Later(Some(error.to_string())),
+        Err(error) => {
+            tracing::error!(%error, "there is room, and nothing can be written before the next start");
+            return Tried::Never;
         }
     }
-    tracing::info!("the disk has room again");
     match sessions.mend().await {
-        Ok(closed) => tracing::warn!(runs = closed, "interrupted runs were closed"),
-        Err(failure) => tracing::warn!(code = failure.code, "interrupted runs are left open"),
+        Ok(closed) => {
+            tracing::info!("the disk has room again");
+            tell_closed(closed);
+            Tried::Done
+        }
+        Err(failure) if failure.code == "draining" || failure.code == "store_closed" => {
+            Tried::Never
+        }
+        // Until they are closed they are shown as what they are.
+        Err(failure) => Tried::Later(Some(format!("runs are left open: {}", failure.message))),
+    }
+}
+
+/// Tries until it is done, or never will be. What stands in the way is logged when it is another thing than before.
+async fn until_done(mut attempt: impl FnMut() -> BoxFuture<'static, Tried>) {
+    let mut known = None;
+    loop {
+        tokio::time::sleep(Duration::from_millis(STORE_ROOM_RETRY_MS)).await;
+        match attempt().await {
+            Tried::Done | Tried::Never => return,
+            Tried::Later(why) => {
+                if let Some(why) = why.as_deref().filter(|_| why != known) {
+                    tracing::warn!(why, "there is room, and not everything is done yet");
+                }
+                known = why;
+            }
+        }
+    }
+}
+
+fn tell_closed(n_runs: usize) {
+    if 0 < n_runs {
+        tracing::warn!(runs = n_runs, "interrupted runs were closed");
     }
 }
 
@@ -252,19 +296,4 @@ fn warn(config: &config::Config) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_usual_bounds_are_those_of_the_table() {
-        let check = |steps_max: Option<u32>, hours: Option<u32>, wanted: (u32, u32)| {
-            let run =
-                config::RunEntry { steps_max, answer_within_hours: hours, ..Default::default() };
-            let Settings { steps_max, answer_within } = settings(&run);
-            let within = Duration::from_secs(u64::from(wanted.1) * 3600);
-            assert_eq!((steps_max, answer_within), (wanted.0, within));
-        };
-        check(None, None, (STEPS_MAX, ANSWER_HOURS));
-        check(Some(3), Some(2), (3, 2));
-    }
-}
+mod tests;

@@ -11,7 +11,7 @@ use std::{
 use api::secret::Key;
 use daemon::paths::{Paths, SOCKET_NAME};
 use pty::ask::Within;
-use stdx::program;
+use stdx::{paths, program};
 use vocab::{
     ids::{JOB_MARKER, RUN_MARKER},
     outcome::Failure,
@@ -66,10 +66,15 @@ pub(crate) enum Called {
 /// The name of this program.
 pub(crate) const PROGRAM: &str = "stead";
 
+/// Has the kernel call this process by the program's name, wherever it was started from.
+pub(crate) fn be_called() {
+    rustix::thread::set_name(c"stead").ok();
+}
+
 /// Returns how this program is called; none where it cannot be said where it is.
 pub(crate) fn called() -> Option<Called> {
     // Through /proc it is this very file, also where its name is gone.
-    if in_path(PROGRAM).is_some_and(|file| program::is_same(&file, Path::new("/proc/self/exe"))) {
+    if in_path(PROGRAM).is_some_and(|file| paths::is_same(&file, Path::new("/proc/self/exe"))) {
         return Some(Called::Name);
     }
     let path = std::env::current_exe().ok()?.into_os_string().into_string().ok()?;
@@ -240,11 +245,6 @@ pub(crate) fn keys<'a>(wanted: impl Iterator<Item = (&'a str, &'a str)>) -> BTre
         .collect()
 }
 
-/// Returns the job that this process runs in, if it does.
-pub(crate) fn own_job() -> Option<String> {
-    get(JOB_MARKER)
-}
-
 /// Says to the host of a job that its job is shown in ours, as far as the environment says that we are in one,
 /// for as long as what is returned is held.
 ///
@@ -265,7 +265,7 @@ pub(crate) fn is_agents() -> bool {
             .map(|(id, paths)| pty::job::JobFiles::new(&paths.home, &paths.runtime, &id));
         files.and_then(|files| files.read().ok()).is_some_and(|record| record.agent)
     };
-    get(RUN_MARKER).is_some() || own_job().is_some_and(|job| of_agent(&job))
+    get(RUN_MARKER).is_some() || get(JOB_MARKER).is_some_and(|job| of_agent(&job))
 }
 
 /// Returns what is said here of the terminal.

@@ -23,7 +23,7 @@ use sandbox::{
     Environment, Host as Machine, Lifetime, Plan, Policy,
     scope::{self, Child, Stdio},
 };
-use stdx::proc_id::ProcId;
+use stdx::{clock::Clock, proc_id::ProcId};
 use tokio::io::{Interest, unix::AsyncFd};
 use vocab::{
     ids::JobId,
@@ -34,6 +34,8 @@ use vocab::{
 mod place;
 
 use place::Place;
+
+use crate::role::host::{BEGINS, READY};
 
 /// What a host's environment has of ours: where its files are, and where programs are found. What its
 /// program sees is in the job's record.
@@ -81,7 +83,8 @@ impl Launcher for Hosts {
             let id = files.id().clone();
             let starting = move || start(&environment, &place, &own, &files);
             let started = tokio::task::spawn_blocking(starting).await;
-            let child = started.unwrap_or_else(|_| Err(not_begun("starting it failed")))?;
+            let broken = |_| Err(may_have_begun(&id, "starting it broke off"));
+            let child = started.unwrap_or_else(broken)?;
             let host = child.id().clone();
             tokio::spawn(reap(child, forgets, id));
             Ok(host)
@@ -142,26 +145,42 @@ fn begin(
     let streams = Stdio { stdin: lock.into(), stdout: writer, stderr };
     let child = scope::launch_detached(&plan, &streams)?;
     drop(streams);
-    let said = first_line(reader, Duration::from_millis(HOST_READY_MS_MAX));
-    if said.as_deref() == Ok("ready") {
+    let heard = hear(reader, Duration::from_millis(HOST_READY_MS_MAX));
+    if heard.said.as_deref() == Ok(READY.trim_end()) {
         return Ok(child);
     }
     child.signal(Signal::KILL);
     let _ended = child.wait();
-    let is_direct = program.as_encoded_bytes().starts_with(b"/proc/");
-    match said {
-        Ok(line) => Err(serde_json::from_str(&line).unwrap_or_else(|_| not_begun(line.trim()))),
-        Err(Silence::Ended) if !is_direct => {
-            Err(Failure::not_started(NOT_PLACED, "the manager did not start it"))
-        }
-        Err(Silence::Ended) => Err(not_begun("it ended before it was ready")),
-        Err(Silence::Late) => {
-            // Its program may have begun, and may not listen to the end of its terminal.
-            scope::reap_leftover_jobs(&[id.to_string()], Duration::from_millis(CHILD_GRACE_MS));
-            let why = format!("the host of job {id} was not ready in time, and was ended");
-            Err(Failure::new("host_failed", Effect::Indeterminate, why))
-        }
+    // What a host says of itself as JSON is true. Of one that says nothing it is known only before its program
+    // was about to begin that none did.
+    let told = heard.said.as_ref().ok().and_then(|line| serde_json::from_str(line).ok());
+    if let Some(failure) = told {
+        return Err(failure);
     }
+    let why = match &heard.said {
+        Ok(line) => line.trim(),
+        Err(Silence::Ended) => "it ended before it was ready",
+        Err(Silence::Late) => "it was not ready in time",
+    };
+    if heard.begins || heard.said == Err(Silence::Late) {
+        // Its program may not listen to the end of its terminal.
+        scope::reap_leftover_jobs(&[id.to_string()], Duration::from_millis(CHILD_GRACE_MS));
+        return Err(may_have_begun(id, why));
+    }
+    let is_direct = program.as_encoded_bytes().starts_with(b"/proc/");
+    if !is_direct && heard.said == Err(Silence::Ended) {
+        return Err(Failure::not_started(NOT_PLACED, "the manager did not start it"));
+    }
+    Err(not_begun(why))
+}
+
+/// What a host has said of its start.
+#[derive(Debug, PartialEq, Eq)]
+struct Heard {
+    /// It was about to start its program.
+    begins: bool,
+    /// How that went.
+    said: Result<String, Silence>,
 }
 
 /// Why a host said nothing.
@@ -171,17 +190,30 @@ enum Silence {
     Late,
 }
 
-fn first_line(pipe: OwnedFd, limit: Duration) -> Result<String, Silence> {
-    let (sender, said) = mpsc::sync_channel(1);
-    // A thread of its own: it ends with the pipe, which ends with the host's first line.
+fn hear(pipe: OwnedFd, limit: Duration) -> Heard {
+    let (sender, lines) = mpsc::sync_channel(2);
+    // A thread of its own: it ends with the pipe, which ends with what the host says last of its start.
     std::thread::spawn(move || {
-        let line = BufReader::new(std::fs::File::from(pipe)).lines().next();
-        sender.send(line).ok();
+        for line in BufReader::new(std::fs::File::from(pipe)).lines().map_while(Result::ok) {
+            let is_last = line != BEGINS.trim_end();
+            if sender.send(line).is_err() || is_last {
+                return;
+            }
+        }
     });
-    match said.recv_timeout(limit) {
-        Ok(Some(Ok(line))) => Ok(line),
-        Ok(Some(Err(_)) | None) | Err(mpsc::RecvTimeoutError::Disconnected) => Err(Silence::Ended),
-        Err(mpsc::RecvTimeoutError::Timeout) => Err(Silence::Late),
+    let (clock, mut begins) = (Clock::system(), false);
+    let until = clock.monotonic() + limit;
+    loop {
+        let said = match lines.recv_timeout(until.saturating_sub(clock.monotonic())) {
+            Ok(line) if line == BEGINS.trim_end() => {
+                begins = true;
+                continue;
+            }
+            Ok(line) => Ok(line),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err(Silence::Ended),
+            Err(mpsc::RecvTimeoutError::Timeout) => Err(Silence::Late),
+        };
+        return Heard { begins, said };
     }
 }
 
@@ -192,6 +224,16 @@ fn open(path: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
 
 fn not_begun(why: &str) -> Failure {
     Failure::not_started("host_failed", format!("the job's host did not begin: {why}"))
+}
+
+/// Says that a host is gone whose program may have run: what it did is somebody's work.
+fn may_have_begun(id: &JobId, why: &str) -> Failure {
+    let why = format!(
+        "the host of job {id} did not say that its program runs: {why}; the program may have run, and what was left of it was ended"
+    );
+    Failure::new("host_failed", Effect::Indeterminate, why).with_hint(format!(
+        "the job is kept: stead ls --all shows it, and stead rm {id} saves what it wrote"
+    ))
 }
 
 /// Waits for a host that was started here, so that it does not stay a zombie.
@@ -216,43 +258,4 @@ impl AsRawFd for Watched {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_that_says_nothing_is_ended() {
-        assert_eq!(HOST_READY_MS_MAX, 10_000);
-        let limit = Duration::from_millis(50);
-        let (reader, writer) = rustix::pipe::pipe().unwrap();
-        assert_eq!(first_line(reader, limit), Err(Silence::Late));
-        drop(writer);
-        let (reader, writer) = rustix::pipe::pipe().unwrap();
-        drop(writer);
-        assert_eq!(first_line(reader, limit * 100), Err(Silence::Ended));
-        let (reader, writer) = rustix::pipe::pipe().unwrap();
-        rustix::io::write(&writer, b"ready\nmore").unwrap();
-        assert_eq!(first_line(reader, limit * 100).as_deref(), Ok("ready"));
-    }
-
-    #[test]
-    fn a_program_that_is_no_host_is_told_apart_from_one_that_failed() {
-        let dir = tempfile::tempdir().unwrap();
-        let id: JobId = "0123abcd".parse().unwrap();
-        let files = JobFiles::new(dir.path(), dir.path(), &id);
-        stdx::state_file::ensure_dir(files.dir()).unwrap();
-        let path = [("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
-        let own = open("/proc/self/exe", OFlags::PATH).unwrap();
-        let check = |command: &[&str], code: &str| {
-            let command: Vec<OsString> = command.iter().map(OsString::from).collect();
-            assert_eq!(begin(&path, &command, &own, &files).unwrap_err().code, code, "{command:?}");
-        };
-        // The manager's program ended without starting anything.
-        check(&["sh", "-c", "exit 1"], NOT_PLACED);
-        check(
-            &["sh", "-c", r#"echo '{"code":"cwd_missing","effect":"not_started","message":"m"}'"#],
-            "cwd_missing",
-        );
-        check(&["sh", "-c", "echo nonsense"], "host_failed");
-        check(&["no-such-program"], "program_missing");
-    }
-}
+mod tests;

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use daemon::{host::Daemon, hub::Subscription};
+use daemon::{host::Daemon, hub::Subscription, roster::Wanted};
 use rustix::fs::{Mode, OFlags};
 use sandbox::{Cancel, Environment, Host as Machine, Plan, Policy, Scope};
 use tokio::sync::mpsc;
@@ -143,6 +143,7 @@ async fn speak(
             continue;
         }
         let (name, cwd) = described(&daemon, &news).await;
+        let news = asked(&daemon, news).await;
         let commands = commands(&wishes, &news, &name);
         let variables = variables(&environment, &news, &name, &cwd);
         for command in commands {
@@ -153,6 +154,17 @@ async fn speak(
             }
         }
     }
+}
+
+/// Puts the call into news that a session asks for.
+async fn asked(daemon: &Daemon, news: News) -> News {
+    if news.kind != "session" || news.state != JobState::Blocked {
+        return news;
+    }
+    let rows = daemon.rows(&Wanted::default()).await.unwrap_or_default();
+    let row = rows.into_iter().find(|row| row.id == news.id);
+    let waiting_for = row.and_then(|row| row.condition.waiting_for).or(news.waiting_for);
+    News { waiting_for, ..news }
 }
 
 /// Returns what it is called and where it works.
@@ -177,6 +189,7 @@ fn commands(wishes: &NotifyEntry, news: &News, name: &str) -> Vec<Vec<OsString>>
     }
     if wishes.desktop {
         let what = match &news.waiting_for {
+            Some(what) if news.kind == "session" => format!("waits: {what}"),
             Some(what) => format!("waits for {what}"),
             None => news.state.to_string(),
         };

@@ -20,6 +20,9 @@ use crate::{
 const FULL: &str = "the disk is full: jobs are listed, attached to and stopped, and nothing else is written; make \
     room, and the daemon goes on by itself";
 
+/// What they must know where that will not change by itself.
+const LOST: &str = "the disk was full and has room again, and nothing is written all the same until the next start";
+
 /// What the daemon hosts. A static list, handed in at composition.
 pub trait Tenant: Send + Sync {
     /// Names what it serves, each with a version: `agent@1`.
@@ -114,7 +117,12 @@ impl Daemon {
     /// Says what people must know: of this start, and for as long as it is so.
     #[must_use]
     pub fn notices(&self) -> Vec<String> {
-        let full = self.store.is_full().then(|| FULL.to_owned());
+        let full = self.store.is_full().then(|| match self.store.lost() {
+            None => FULL.to_owned(),
+            Some(why) => format!(
+                "{LOST}: {why}; stead daemon stop --keep-jobs, and the next start looks at it"
+            ),
+        });
         self.notices.iter().cloned().chain(full).collect()
     }
 

@@ -58,7 +58,8 @@ pub trait Launcher: Send + Sync {
     /// Starts the host of a job whose files are there, and returns it once its program runs.
     ///
     /// # Errors
-    /// When it did not begin; nothing of it is left.
+    /// When it did not begin, where the effect says so: nothing of it is left then. Else its program may have run;
+    /// what still does is ended.
     fn launch(&self, files: JobFiles) -> BoxFuture<'static, Result<ProcId, Failure>>;
 
     /// Ends what is left of a job that has ended, or whose host died. Blocks.

@@ -3,7 +3,7 @@
 //!
 //! Not here: how a row is written on a wire, and which rows a list hides.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use arbiter::{Confidence, Explanation, Source};
 use stdx::clock::Timestamp;
@@ -54,6 +54,8 @@ pub struct Program {
     pub command: Vec<String>,
     /// Its process id while it runs.
     pub pid: Option<u32>,
+    /// Which build its host is, while it runs and where that is known.
+    pub host_version: Option<String>,
     /// The session file that it writes, where that is known.
     pub session_file: Option<PathBuf>,
     /// The worktree of its own that it works in.
@@ -123,7 +125,8 @@ impl Row {
 pub struct Wanted {
     /// Only those that have not ended before.
     pub since: Option<Timestamp>,
-    /// Only those that work in this directory.
+    /// Only those that work in this directory or below it, or in a worktree of a repository that lies there or
+    /// holds it.
     pub cwd: Option<PathBuf>,
 }
 
@@ -135,6 +138,14 @@ impl Wanted {
             (Some(since), Some(ended)) => row.pinned || since <= ended,
             _ => true,
         };
-        is_recent && self.cwd.as_ref().is_none_or(|cwd| *cwd == row.cwd)
+        is_recent && self.cwd.as_deref().is_none_or(|cwd| is_at(row, cwd))
     }
+}
+
+/// Tells whether a row belongs to a directory: by where it works, and by the repository whose worktree that is.
+fn is_at(row: &Row, dir: &Path) -> bool {
+    let repository = row.program.worktree.as_ref().map(|tree| tree.repository.as_path());
+    row.cwd.starts_with(dir)
+        || repository
+            .is_some_and(|repository| repository.starts_with(dir) || dir.starts_with(repository))
 }

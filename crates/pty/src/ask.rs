@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use stdx::clock::Clock;
 use vocab::{
     limits::HOST_ANSWER_MS_MAX,
     outcome::{Effect, Failure},
@@ -73,6 +74,32 @@ pub(crate) struct Line {
     decoder: Decoder,
 }
 
+/// The time until which answers are waited for, be it that of one host or of several in turn.
+#[derive(Debug)]
+struct Deadline {
+    clock: Clock,
+    /// On the clock that nobody sets.
+    at: Duration,
+}
+
+impl Deadline {
+    fn after(patience: Duration) -> Self {
+        let clock = Clock::system();
+        let at = clock.monotonic().saturating_add(patience);
+        Self { clock, at }
+    }
+
+    /// Returns how much time is left, an error if there is none.
+    fn left(&self) -> Result<Duration, AskError> {
+        let left = self.at.saturating_sub(self.clock.monotonic());
+        if left.is_zero() {
+            Err(AskError::Silent(io::ErrorKind::TimedOut.into()))
+        } else {
+            Ok(left)
+        }
+    }
+}
+
 impl Line {
     /// Connects and says what for.
     pub(crate) fn connect(socket: &Path, role: Role) -> Result<Self, AskError> {
@@ -90,10 +117,15 @@ impl Line {
         Ok(line)
     }
 
-    /// Asks for an operation and waits for the answer.
-    fn ask(&mut self, operation: &Control) -> Result<Reply, AskError> {
+    /// Asks for an operation and waits for the answer, for as long as is left and for each piece of it no longer than
+    /// was said at first.
+    fn ask(&mut self, operation: &Control, deadline: Option<&Deadline>) -> Result<Reply, AskError> {
         self.say(Kind::Control, operation)?;
         loop {
+            if let Some(deadline) = deadline {
+                let left = deadline.left()?;
+                self.stream.set_read_timeout(Some(left)).map_err(AskError::Silent)?;
+            }
             while let Some(frame) = self.take()? {
                 if frame.kind == Kind::Reply {
                     return hello::from_json(&frame.payload)
@@ -154,7 +186,7 @@ pub fn ask_within(
     patience: Duration,
 ) -> Result<Reply, AskError> {
     let hello = Hello { role: Role::Control, protocol: PROTOCOL, ..Hello::default() };
-    Line::greet(socket, &hello, patience)?.ask(operation)
+    Line::greet(socket, &hello, patience)?.ask(operation, None)
 }
 
 mod within;

@@ -111,7 +111,7 @@ pub fn run(
         guard,
         mirror: None,
         plain: Plain::default(),
-        is_begun: false,
+        text: Text::Unasked,
         size: Size::clamped(80, 24),
         snapshot: None,
         is_inside_line: false,
@@ -121,6 +121,15 @@ pub fn run(
     let ended = tail.serve(&mut line, &signals);
     tail.leave()?;
     ended
+}
+
+/// What has become of the screen's text, after which the output goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Unasked,
+    /// It was asked for, and the answer has not come.
+    Asked,
+    Shown,
 }
 
 /// Output that is followed.
@@ -133,8 +142,7 @@ struct Tail<'a> {
     /// What a terminal was told, so that it can be taken back.
     mirror: Option<Mirror>,
     plain: Plain,
-    /// The text of the screen was shown.
-    is_begun: bool,
+    text: Text,
     /// The job's size.
     size: Size,
     /// A snapshot that comes in place of what was lost: so much of it, of so many bytes.
@@ -155,8 +163,11 @@ impl Tail<'_> {
             self.write(screen::KEEP_TITLE)?;
         }
         // Its answer stands where the text ends and the output goes on.
-        self.is_begun = false;
-        Ok(line.say(Kind::Control, &Control::Snapshot { whole: true })?)
+        if self.text != Text::Asked {
+            self.text = Text::Asked;
+            line.say(Kind::Control, &Control::Snapshot { whole: true })?;
+        }
+        Ok(())
     }
 
     /// Gives the terminal back as it was.
@@ -226,9 +237,9 @@ impl Tail<'_> {
         match frame.kind {
             // What came before is on the screen already.
             Kind::Data if self.snapshot.is_some() => return self.begin_anew(&frame.payload),
-            Kind::Data if self.is_begun => return self.show(&frame.payload),
+            Kind::Data if self.text == Text::Shown => return self.show(&frame.payload),
             // A terminal is redrawn by the snapshot; a text would only be what stands there once more.
-            Kind::Resync if self.is_begun && self.mirror.is_none() => {
+            Kind::Resync if self.text == Text::Shown && self.mirror.is_none() => {
                 let told = hello::from_json(&frame.payload);
                 let Resync { bytes } =
                     told.map_err(|failure| AskError::Malformed(failure.message))?;
@@ -239,8 +250,8 @@ impl Tail<'_> {
                     self.size = Size::clamped(cols, rows);
                 }
             }
-            Kind::Reply if !self.is_begun => {
-                self.is_begun = true;
+            Kind::Reply if self.text != Text::Shown => {
+                self.text = Text::Shown;
                 let reply = hello::from_json(&frame.payload);
                 if let Ok(Reply::Snapshot { text }) = reply {
                     return self.show(text.replace('\n', "\r\n").as_bytes());

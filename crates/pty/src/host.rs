@@ -109,13 +109,27 @@ pub fn run(
     handed: Option<Lock>,
     ready: impl FnOnce(),
 ) -> Result<ExitRecord, Failure> {
-    run_by(Clock::system(), files, handed, ready)
+    run_by(Clock::system(), (files, handed), || (), ready)
+}
+
+/// Does so, and calls `begins` before anything of the program can run: a host that dies without having called it
+/// has started nothing.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_telling(
+    files: &JobFiles,
+    handed: Option<Lock>,
+    begins: impl FnOnce(),
+    ready: impl FnOnce(),
+) -> Result<ExitRecord, Failure> {
+    run_by(Clock::system(), (files, handed), begins, ready)
 }
 
 fn run_by(
     clock: Clock,
-    files: &JobFiles,
-    handed: Option<Lock>,
+    (files, handed): (&JobFiles, Option<Lock>),
+    begins: impl FnOnce(),
     ready: impl FnOnce(),
 ) -> Result<ExitRecord, Failure> {
     let record = files.read()?;
@@ -131,6 +145,9 @@ fn run_by(
     files.note_socket().ok();
     let size = Size::clamped(SIZE_UNSEEN.0, SIZE_UNSEEN.1);
     let born = Pty::open(size).map_err(|error| unusable(&error)).and_then(|pty| {
+        // From here on nobody can say any more that it did not begin, but this process itself.
+        files.mark_begun().map_err(|error| unusable(&error))?;
+        begins();
         let (child, scope) = birth::start(files, &record, &pty)?;
         let watch = Watch::new(files, Some(&record), &clock);
         let (scope, end) = (Some(scope), End::default());

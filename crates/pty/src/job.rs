@@ -27,7 +27,7 @@ mod error;
 mod keep;
 mod note;
 
-pub use keep::{SCHEMA, Salvaged, sweep};
+pub use keep::{BrokenStart, SCHEMA, Salvaged, sweep};
 pub use note::{HostNote, JobNote, Told};
 
 /// `job.json`: what was asked to be started. Written once, before anything is started.
@@ -367,6 +367,10 @@ impl JobFiles {
 
     fn exit_before(&self) -> PathBuf {
         self.dir.join("exit.json.before")
+    }
+
+    fn exit_begun(&self) -> PathBuf {
+        self.dir.join("exit.json.begun")
     }
 }
 

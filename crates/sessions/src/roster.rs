@@ -9,14 +9,15 @@ use daemon::{
 use stdx::clock::Timestamp;
 use store::{
     Batch, Change,
-    rows::{Filter, Phase, SessionRow},
+    rows::{Filter, Phase, RunMark, SessionRow},
 };
 use vocab::{
+    call,
     fact::SessionFact,
     ids::SessionId,
     job::JobState,
-    limits::{ROSTER_SESSIONS_MAX, STORE_LIST_MAX},
-    message::{Run, RunEnd, RunState},
+    limits::{ROSTER_QUESTION_CHARS_MAX, ROSTER_SESSIONS_MAX, STORE_LIST_MAX},
+    message::{Block, Run, RunEnd, RunState},
     outcome::Failure,
 };
 
@@ -29,11 +30,9 @@ impl Sessions {
     /// # Errors
     /// When the store cannot be read.
     pub(crate) async fn roster(&self, wanted: &Wanted) -> Result<Vec<Row>, Failure> {
-        let cwd = wanted.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
         let (mut rows, mut known) = (Vec::new(), HashSet::new());
         for pinned in [true, false] {
-            let mut filter =
-                Filter { cwd: cwd.clone(), pinned, limit: STORE_LIST_MAX, ..Filter::default() };
+            let mut filter = Filter { pinned, limit: STORE_LIST_MAX, ..Filter::default() };
             loop {
                 let page = self.store.sessions(filter.clone()).await?;
                 // Latest activity comes first, so that whatever follows one that is too old is as old.
@@ -43,8 +42,11 @@ impl Sessions {
                         wanted.since.is_some_and(|since| at < since)
                     });
                 let new = page.sessions.into_iter().filter(|one| known.insert(one.id.clone()));
-                let new = new.map(|session| row(self.as_seen(session)));
-                rows.extend(new.filter(|row| wanted.takes(row)));
+                let new: Vec<(Row, Option<RunMark>)> =
+                    new.map(|session| listed(self.as_seen(session))).collect();
+                for (row, parked) in new.into_iter().filter(|(row, _)| wanted.takes(row)) {
+                    rows.push(self.with_question(row, parked).await);
+                }
                 filter.after = page.next;
                 if is_last || filter.after.is_none() || ROSTER_SESSIONS_MAX <= rows.len() {
                     break;
@@ -60,7 +62,19 @@ impl Sessions {
     /// # Errors
     /// When there is no such session.
     pub async fn listed(&self, _caller: &Caller, session: &SessionId) -> Result<Row, Failure> {
-        Ok(row(self.row(session).await?))
+        let (row, parked) = listed(self.row(session).await?);
+        Ok(self.with_question(row, parked).await)
+    }
+
+    /// Puts the call into a row that its run asks for: whoever is to answer need not look for it.
+    async fn with_question(&self, mut row: Row, parked: Option<RunMark>) -> Row {
+        let Some(mark) = parked else { return row };
+        if let Ok(stored) = self.store.run(&mark.id).await
+            && let RunState::Parked { blocks } = &stored.run.state
+        {
+            row.condition.waiting_for = question(blocks).or(row.condition.waiting_for);
+        }
+        row
     }
 
     /// Tells why a session is in the state it is in, as JSON: it is known exactly, by its last run.
@@ -120,6 +134,21 @@ impl Sessions {
     }
 }
 
+/// Says which call is asked for, and how many more, on one line that is no longer than it may be.
+fn question(blocks: &[Block]) -> Option<String> {
+    let mut open = blocks.iter().filter(|block| block.answer.is_none());
+    let first = open.next()?;
+    let more = open.count();
+    let text = format!("{}: {}", first.tool, call::subject(&first.tool, &first.input));
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut line: String = line.chars().filter(|c| !c.is_control()).collect();
+    if ROSTER_QUESTION_CHARS_MAX < line.chars().count() {
+        line = line.chars().take(ROSTER_QUESTION_CHARS_MAX - 1).chain(['…']).collect();
+    }
+    let line = line.trim_end_matches([' ', ':']);
+    Some(if more == 0 { line.to_owned() } else { format!("{line} (and {more} more)") })
+}
+
 /// Says of a run what makes its session be as it is.
 fn decided(run: &Run) -> String {
     match &run.state {
@@ -159,16 +188,16 @@ fn status(phase: Option<Phase>) -> Option<&'static str> {
     }
 }
 
+/// Returns a session's row, and its run where that waits for somebody.
+fn listed(session: SessionRow) -> (Row, Option<RunMark>) {
+    let parked = session.run.clone().filter(|run| run.phase == Phase::Parked);
+    (row(session), parked)
+}
+
 fn row(session: SessionRow) -> Row {
     let phase = session.run.as_ref().map(|run| run.phase);
     let is_over = phase.is_none_or(Phase::is_ended);
-    let state = match phase {
-        None | Some(Phase::Finished) => JobState::Done,
-        Some(Phase::Running) => JobState::Working,
-        Some(Phase::Parked) => JobState::Blocked,
-        Some(Phase::Aborted) => JobState::Stopped,
-        Some(Phase::Failed | Phase::Interrupted | Phase::StepLimit) => JobState::Failed,
-    };
+    let state = phase.map_or(JobState::Done, Phase::state);
     let waits = phase == Some(Phase::Parked);
     Row {
         id: session.id.to_string(),
@@ -190,50 +219,4 @@ fn row(session: SessionRow) -> Row {
 }
 
 #[cfg(test)]
-mod tests {
-    use daemon::caller::{CallerKind, Carrier};
-    use store::NewSession;
-
-    use super::*;
-    use crate::stage;
-
-    #[tokio::test]
-    async fn so_many_sessions_stand_in_the_list_of_all() {
-        let (_dir, sessions) = stage::sessions();
-        for n in 0..=ROSTER_SESSIONS_MAX {
-            let new = NewSession { title: n.to_string(), ..NewSession::default() };
-            let batch = Batch::of_session(sessions.store.epoch(), SessionId::generate());
-            let batch = batch.change(Change::CreateSession(new)).fact(SessionFact::SessionCreated);
-            sessions.store.append(batch).await.unwrap();
-        }
-        let all = sessions.roster(&Wanted::default()).await.unwrap();
-        assert_eq!(all.len(), ROSTER_SESSIONS_MAX);
-        // Those that were active last are there.
-        assert_eq!(all[0].name, ROSTER_SESSIONS_MAX.to_string());
-        let later = Wanted { since: Some(Timestamp::from_millis(i64::MAX)), cwd: None };
-        assert_eq!(sessions.roster(&later).await.unwrap(), []);
-        // What is pinned does not age, and a pin is no activity: the end stays when it was.
-        let last = &all[ROSTER_SESSIONS_MAX - 1];
-        let oldest: SessionId = last.id.parse().unwrap();
-        let person = Caller::passed(CallerKind::Person, Carrier::Socket);
-        let pinned = sessions.pin(&person, &oldest, true).await.unwrap();
-        assert_eq!((pinned.pinned, pinned.ended_at), (true, last.ended_at));
-        let renamed = sessions.rename(&person, &oldest, "kept").await.unwrap();
-        assert_eq!(renamed.ended_at, last.ended_at);
-        let kept = sessions.roster(&later).await.unwrap();
-        assert_eq!(kept.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), [oldest.as_str()]);
-        // However many are more recent, and however many are pinned.
-        let recent = Batch::of_session(sessions.store.epoch(), SessionId::generate());
-        let recent = recent.change(Change::CreateSession(NewSession::default()));
-        sessions.store.append(recent.fact(SessionFact::SessionCreated)).await.unwrap();
-        let everything = sessions.roster(&Wanted::default()).await.unwrap();
-        assert_eq!((everything.len(), &everything[0].name[..]), (ROSTER_SESSIONS_MAX, "kept"));
-        for row in &all[..=STORE_LIST_MAX] {
-            sessions.pin(&person, &row.id.parse().unwrap(), true).await.unwrap();
-        }
-        assert_eq!(sessions.roster(&later).await.unwrap().len(), STORE_LIST_MAX + 2);
-        let agent = Caller::passed(CallerKind::Agent(None), Carrier::Socket);
-        let refused = sessions.pin(&agent, &oldest, false).await.unwrap_err();
-        assert_eq!(refused.code, "person_required");
-    }
-}
+mod tests;

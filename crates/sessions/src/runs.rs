@@ -5,7 +5,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use agent::pen::Pen;
@@ -36,6 +39,7 @@ pub struct Runs(Arc<Registry>);
 struct Registry {
     slots: Mutex<Slots>,
     changed: Notify,
+    left_open: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -192,10 +196,25 @@ impl Runs {
         slots.taken.len()
     }
 
-    /// Tells whether a run works on a session.
-    #[must_use]
-    pub fn is_live(&self, session: &SessionId) -> bool {
-        matches!(self.lock().taken.get(session), Some(Slot::Live(_)))
+    /// Notes that runs which the daemon before has left at work are not closed in the store yet.
+    pub(crate) fn leave_open(&self) {
+        self.0.left_open.store(true, Ordering::SeqCst);
+    }
+
+    /// Notes that there are none left.
+    pub(crate) fn all_closed(&self) {
+        self.0.left_open.store(false, Ordering::SeqCst);
+    }
+
+    /// Tells whether there may be any left.
+    pub(crate) fn are_left_open(&self) -> bool {
+        self.0.left_open.load(Ordering::SeqCst)
+    }
+
+    /// Tells whether a run that stands in the store as working is one of those: nobody works on its session, or is
+    /// about to start or change it.
+    pub(crate) fn is_left_open(&self, session: &SessionId) -> bool {
+        self.are_left_open() && !self.lock().taken.contains_key(session)
     }
 
     /// Returns how many runs work.

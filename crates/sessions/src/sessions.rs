@@ -113,6 +113,10 @@ impl Sessions {
     /// Puts the parts together.
     #[must_use]
     pub fn new(parts: Parts) -> Arc<Self> {
+        let runs = Runs::default();
+        if parts.store.is_full() {
+            runs.leave_open();
+        }
         Arc::new(Self {
             store: parts.store,
             hub: parts.hub,
@@ -121,7 +125,7 @@ impl Sessions {
             workspaces: parts.workspaces,
             models: parts.models,
             settings: parts.settings,
-            runs: Runs::default(),
+            runs,
             keys: Mutex::new(HashMap::new()),
             scratch: parts.scratch,
             parked: Notify::new(),
@@ -277,13 +281,12 @@ impl Sessions {
         Ok(self.as_seen(row))
     }
 
-    /// Returns a session as it is. Where nothing can be written, a run that a dead daemon left is not closed in
-    /// the store, though nobody works on it any more.
+    /// Returns a session as it is. Where nothing could be written at the start, a run that a dead daemon left is not
+    /// closed in the store until [`Sessions::mend`] has done that, though nobody works on it any more.
     pub(crate) fn as_seen(&self, mut row: SessionRow) -> SessionRow {
         if let Some(run) = &mut row.run
             && run.phase == Phase::Running
-            && self.store.is_full()
-            && !self.runs.is_live(&row.id)
+            && self.runs.is_left_open(&row.id)
         {
             run.phase = Phase::Interrupted;
         }

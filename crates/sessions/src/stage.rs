@@ -99,12 +99,21 @@ pub(crate) fn live_transcript(
     sessions: &Sessions,
     transcript: Transcript,
 ) -> (Reservation, LiveRun) {
+    let mut reservation = sessions.runs.reserve(&transcript.session).unwrap();
+    let handle = go_live(sessions, &mut reservation, transcript);
+    (reservation, handle)
+}
+
+/// Makes a run visible whose slot is taken.
+pub(crate) fn go_live(
+    sessions: &Sessions,
+    reservation: &mut Reservation,
+    transcript: Transcript,
+) -> LiveRun {
     let session = transcript.session.clone();
-    let live = Live::new(session.clone(), transcript.run.id.clone(), Log::default());
+    let live = Live::new(session, transcript.run.id.clone(), Log::default());
     let (store, hub) = (sessions.store.clone(), sessions.hub.clone());
     let journal =
         RunJournal::new(store, hub, sessions.epoch.clone(), Arc::clone(&live), transcript);
-    let mut reservation = sessions.runs.reserve(&session).unwrap();
-    let handle = reservation.go_live(live, Pen::new(Arc::new(journal)));
-    (reservation, handle)
+    reservation.go_live(live, Pen::new(Arc::new(journal)))
 }

@@ -45,6 +45,10 @@ impl Sessions {
     }
 
     pub(crate) async fn end_orphan(&self, session: &SessionId) -> Result<(), Failure> {
+        if self.runs.are_left_open() {
+            // The daemon before has left it, and a full disk.
+            return self.interrupt(session).await.map(drop);
+        }
         let stored = self.store.transcript(session).await?;
         // It may have come to its own end before its slot was free.
         let Some(run) = stored.run.filter(|run| run.state == RunState::Running) else {

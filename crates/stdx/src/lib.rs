@@ -8,6 +8,7 @@ pub mod clock;
 pub mod lock;
 pub mod memory;
 pub mod mounts;
+pub mod paths;
 pub mod proc_id;
 pub mod program;
 pub mod secret;

@@ -167,6 +167,12 @@ impl StoreError {
         matches!(self, Self::Full { .. } | Self::Io { .. } | Self::Corrupt { .. } | Self::Busy)
     }
 
+    /// Tells whether the same may succeed later without anybody's doing.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Full { .. } | Self::Io { .. } | Self::Busy | Self::Broken { .. })
+    }
+
     pub(crate) fn conflict(what: impl Into<String>) -> Self {
         Self::Conflict { what: what.into() }
     }

@@ -27,6 +27,9 @@ const APPLICATION_ID: i32 = 0x5374_6561;
 /// More facts than one start records between two syncs.
 const SEQ_LEAP: i64 = 1 << 20;
 
+/// Who took an epoch that was told before it was taken.
+const TAKEN_BY: &str = "taken_by";
+
 /// Steps of the engine between two looks at whether a check should stop; some milliseconds.
 const STEPS_BETWEEN_LOOKS: i32 = 1_000;
 
@@ -124,17 +127,39 @@ pub(crate) fn writer(options: &Options, steps: &[&str]) -> Result<Ready, StoreEr
     }
 }
 
-/// Opens a database for writing that was opened on a full disk, under the epoch that was told then.
-pub(crate) fn again(options: &Options, epoch: &Epoch) -> Result<Connection, StoreError> {
-    let ready = attempt(options, &options.path, migrate::STEPS)?;
-    if (&ready.store_id, ready.epoch) != (&epoch.store_id, epoch.number) {
-        // Somebody else has taken it, who is not kept out by the lock that we hold.
-        return Err(StoreError::StaleEpoch { held: epoch.number, current: ready.epoch });
-    }
-    Ok(ready.conn)
+/// Opens a database for writing that was opened on a full disk, under the epoch that was told then. `mark` is this
+/// start's alone: an epoch that it took before, and could not go on with, is its own.
+pub(crate) fn again(
+    options: &Options,
+    epoch: &Epoch,
+    mark: &str,
+) -> Result<Connection, StoreError> {
+    let (mut conn, opening) = set_up(options, &options.path, migrate::STEPS, Check::Done)?;
+    take_told_epoch(&mut conn, opening.unclean, epoch, mark)?;
+    Ok(conn)
+}
+
+/// Whether a database whose last use did not end cleanly is still to be checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Check {
+    Due,
+    /// It was when it was opened for reading, and its lock was held since.
+    Done,
 }
 
 fn attempt(options: &Options, path: &Path, steps: &[&str]) -> Result<Ready, StoreError> {
+    let (mut conn, opening) = set_up(options, path, steps, Check::Due)?;
+    let (store_id, epoch) = begin_epoch(&mut conn, opening.unclean)?;
+    Ok(Ready { conn, path: path.to_owned(), store_id, epoch, opening })
+}
+
+/// Opens a database and mends what the last use left; the epoch stays.
+fn set_up(
+    options: &Options,
+    path: &Path,
+    steps: &[&str],
+    check: Check,
+) -> Result<(Connection, Opening), StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -154,10 +179,11 @@ fn attempt(options: &Options, path: &Path, steps: &[&str]) -> Result<Ready, Stor
     let mut opening = Opening { created: found == 0, ..Opening::default() };
     opening.unclean = found > 0 && meta(&conn, "clean")?.as_deref() != Some("1");
     let migrates = found > 0 && usize::try_from(found).is_ok_and(|found| found < steps.len());
-    if opening.unclean || migrates {
+    let is_checked = opening.unclean && check == Check::Due;
+    if is_checked || migrates {
         (options.on_long_work)();
     }
-    if opening.unclean {
+    if is_checked {
         quick_check(&mut conn, &options.stopped)?;
     }
     if found == 0 {
@@ -165,9 +191,8 @@ fn attempt(options: &Options, path: &Path, steps: &[&str]) -> Result<Ready, Stor
     }
     let now = options.clock.now().as_millis();
     opening.migrated_from = migrate::run(&mut conn, path, (steps, now), &options.stopped)?;
-    let (store_id, epoch) = begin_epoch(&mut conn, opening.unclean)?;
     conn.set_prepared_statement_cache_capacity(48);
-    Ok(Ready { conn, path: path.to_owned(), store_id, epoch, opening })
+    Ok((conn, opening))
 }
 
 /// Opens the database for reading only. `full` says that nothing can be written beside it either.
@@ -238,18 +263,45 @@ fn begin_epoch(conn: &mut Connection, unclean: bool) -> Result<(String, u64), St
         }
     };
     let epoch = meta_count(&change, "epoch")? + 1;
-    set_meta(&change, "epoch", &epoch.to_string())?;
-    set_meta(&change, "clean", "0")?;
+    set_epoch(&change, epoch, unclean)?;
+    change.commit()?;
+    Ok((store_id, epoch))
+}
+
+/// Takes the epoch that was told before, unless somebody else has taken it, who is not kept out by the lock that we
+/// hold. Then nothing is changed.
+fn take_told_epoch(
+    conn: &mut Connection,
+    unclean: bool,
+    told: &Epoch,
+    mark: &str,
+) -> Result<(), StoreError> {
+    let change = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let current = meta_count(&change, "epoch")?;
+    let is_same = meta(&change, "store_id")?.as_ref() == Some(&told.store_id);
+    if is_same && current == told.number && meta(&change, TAKEN_BY)?.as_deref() == Some(mark) {
+        return Ok(());
+    }
+    if !is_same || current + 1 != told.number {
+        return Err(StoreError::StaleEpoch { held: told.number, current });
+    }
+    set_meta(&change, TAKEN_BY, mark)?;
+    set_epoch(&change, told.number, unclean)?;
+    Ok(change.commit()?)
+}
+
+fn set_epoch(change: &Connection, epoch: u64, unclean: bool) -> Result<(), StoreError> {
+    set_meta(change, "epoch", &epoch.to_string())?;
+    set_meta(change, "clean", "0")?;
     if unclean {
-        let last = crate::sql::int(crate::sql::last_seq(&change)?);
+        let last = crate::sql::int(crate::sql::last_seq(change)?);
         change.execute("DELETE FROM sqlite_sequence WHERE name = 'facts'", [])?;
         change.execute(
             "INSERT INTO sqlite_sequence (name, seq) VALUES ('facts', ?1)",
             [last.saturating_add(SEQ_LEAP)],
         )?;
     }
-    change.commit()?;
-    Ok((store_id, epoch))
+    Ok(())
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use vocab::{
     ids::{Fit, RunId, SessionId},
+    job::JobState,
     message::{Message, Mode, ModelRef, Run, RunEnd, RunState, Usage},
 };
 
@@ -27,6 +28,17 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Running,
+        Self::Parked,
+        Self::Finished,
+        Self::Aborted,
+        Self::Failed,
+        Self::Interrupted,
+        Self::StepLimit,
+    ];
+
     /// Returns the phase that a state belongs to.
     #[must_use]
     pub fn of(state: &RunState) -> Self {
@@ -61,18 +73,20 @@ impl Phase {
         }
     }
 
+    /// Returns how a session is whose last run is in this phase.
+    #[must_use]
+    pub fn state(self) -> JobState {
+        match self {
+            Self::Finished => JobState::Done,
+            Self::Running => JobState::Working,
+            Self::Parked => JobState::Blocked,
+            Self::Aborted => JobState::Stopped,
+            Self::Failed | Self::Interrupted | Self::StepLimit => JobState::Failed,
+        }
+    }
+
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        [
-            Self::Running,
-            Self::Parked,
-            Self::Finished,
-            Self::Aborted,
-            Self::Failed,
-            Self::Interrupted,
-            Self::StepLimit,
-        ]
-        .into_iter()
-        .find(|phase| phase.as_str() == text)
+        Self::ALL.into_iter().find(|phase| phase.as_str() == text)
     }
 }
 
@@ -158,17 +172,6 @@ pub struct Fitting {
     pub sessions: Vec<SessionRow>,
     /// How many more there are.
     pub more: usize,
-}
-
-/// What a person's short form of a session means.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Resolved {
-    /// Exactly this one.
-    One(Box<SessionRow>),
-    /// Nothing.
-    None,
-    /// Several; at most twenty are named.
-    Many(Vec<SessionRow>),
 }
 
 /// A run with the session it belongs to.

@@ -1,7 +1,7 @@
 //! The store as everybody else sees it: a handle that appends, reads and keeps house.
 
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -23,8 +23,7 @@ use crate::{
     open::{self, Opening, Options, Ready, Room},
     reader::{self, Readers},
     rows::{
-        Counts, Filter, Fitting, MessagePage, Page, PageMark, Resolved, SessionRow, StoredRun,
-        Transcript,
+        Counts, Filter, Fitting, MessagePage, Page, PageMark, SessionRow, StoredRun, Transcript,
     },
     sql::{self, FACT_COLUMNS, RUN_SELECT, count, event, int, last_seq, stored_run},
     transcript,
@@ -50,6 +49,10 @@ struct Inner {
     full: AtomicBool,
     /// How it is opened once that can be.
     options: Options,
+    /// What tells this start from every other one that takes an epoch late.
+    mark: String,
+    /// Why it will not be written by this start, although there is room.
+    lost: OnceLock<StoreError>,
 }
 
 impl Store {
@@ -86,8 +89,10 @@ impl Store {
             .map_err(|error| StoreError::io(&ready.path, &error))?;
         let room = Arc::new(Semaphore::new(STORE_QUEUE_BYTES_MAX / ROOM_BYTES));
         let options = Options { path: ready.path, on_long_work: || (), ..options.clone() };
-        let full = AtomicBool::new(full);
-        Ok((Self(Arc::new(Inner { epoch, jobs, room, readers, full, options })), ready.opening))
+        let (full, lost) = (AtomicBool::new(full), OnceLock::new());
+        let mark = migrate::new_store_id();
+        let inner = Inner { epoch, jobs, room, readers, full, options, mark, lost };
+        Ok((Self(Arc::new(inner)), ready.opening))
     }
 
     /// Returns the right to write of this start.
@@ -146,13 +151,29 @@ impl Store {
             if files::is_full(&inner.options.path) {
                 return Ok(false);
             }
-            writer.go_on(open::again(&inner.options, &inner.epoch)?)?;
+            if let Some(lost) = inner.lost.get() {
+                return Err(lost.clone());
+            }
+            let opened = open::again(&inner.options, &inner.epoch, &inner.mark);
+            if let Err(error) = &opened
+                && !error.may_pass()
+            {
+                inner.lost.set(error.clone()).ok();
+            }
+            writer.go_on(opened?)?;
             // Before anything is moved into the database, which they take for unchanging.
             inner.readers.renew();
             inner.full.store(false, Ordering::SeqCst);
             Ok(true)
         })
         .await
+    }
+
+    /// Returns why nothing will be written until the next start, although there is room again; none while that may
+    /// still come.
+    #[must_use]
+    pub fn lost(&self) -> Option<StoreError> {
+        self.0.lost.get().cloned()
     }
 
     fn check_room(&self) -> Result<(), StoreError> {
@@ -212,17 +233,9 @@ impl Store {
         self.read(move |conn| list::page(conn, &filter)).await
     }
 
-    /// Finds the session that a person means: an id or alias, else a title, else the start or the end of an
-    /// id (with or without its prefix), else a piece of a title.
-    ///
-    /// # Errors
-    /// When the disk fails.
-    pub async fn resolve(&self, text: &str) -> Result<Resolved, StoreError> {
-        let text = text.to_owned();
-        self.read(move |conn| list::resolve(conn, &text)).await
-    }
-
-    /// Finds the sessions that fit a person's short form as well as any does; none where none fits.
+    /// Finds the sessions that fit a person's short form as well as any does; none where none fits. An id or alias
+    /// fits better than a title, and that better than the start or the end of an id (with or without its prefix) or a
+    /// piece of a title.
     ///
     /// # Errors
     /// When the disk fails.

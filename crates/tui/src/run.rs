@@ -3,19 +3,13 @@
 //! It decides nothing about what is shown.
 
 mod feed;
+mod handover;
 mod orders;
 mod signals;
 
-use std::{
-    collections::BTreeMap,
-    io::{self, Read as _},
-    process::Child,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, io, process::Child, sync::Arc, time::Duration};
 
 use api::{client::Client, job::RowKind, secret::Key};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use stdx::clock::Clock;
 use tokio::{
     sync::mpsc::{self, Receiver, Sender},
@@ -23,11 +17,11 @@ use tokio::{
     time::Instant,
 };
 use vocab::{
-    limits::{VIEW_ERROR_BYTES_MAX, VIEW_RELOAD_MS, VIEW_TOLD_MAX},
+    limits::{VIEW_RELOAD_MS, VIEW_TOLD_MAX},
     outcome::{Effect, Failure},
 };
 
-use self::signals::{Beside, Signals, Told};
+use self::signals::{Signals, Told};
 use crate::{
     msg::{Command, Haste, Msg, Named},
     state::{Look, Place, State, Watched},
@@ -89,22 +83,24 @@ pub enum Left {
 /// modes are raw then.
 pub const FAREWELL: &str = LEAVE;
 
+pub use crate::terminal::{Guard, Moment};
+
 /// Shows everything that runs, until it is left.
 ///
 /// # Errors
 /// When there is no terminal, or it is gone.
-pub async fn run(setup: Setup, wanted: Wanted) -> Result<Left, Failure> {
+pub async fn run(setup: Setup, wanted: Wanted, guard: Option<Guard<'_>>) -> Result<Left, Failure> {
     let place = Place { cwd: setup.ground.cwd.clone(), home: setup.home.clone(), is_alone: false };
-    Loop::begin(setup, wanted, place)?.go().await
+    Loop::begin(setup, wanted, place, guard)?.go().await
 }
 
 /// Shows one session, until it is left. Its run goes on.
 ///
 /// # Errors
 /// When there is no terminal, or it is gone.
-pub async fn session(setup: Setup, id: &str) -> Result<Left, Failure> {
+pub async fn session(setup: Setup, id: &str, guard: Option<Guard<'_>>) -> Result<Left, Failure> {
     let place = Place { cwd: setup.ground.cwd.clone(), home: setup.home.clone(), is_alone: true };
-    let mut looping = Loop::begin(setup, Wanted::default(), place)?;
+    let mut looping = Loop::begin(setup, Wanted::default(), place, guard)?;
     let who = Named { id: id.to_owned(), name: String::new() };
     looping.state.watched = Some(Watched::new(who, RowKind::Session));
     looping.state.look = Look::Full;
@@ -125,8 +121,8 @@ enum Heard {
     Task(Result<(), JoinError>),
 }
 
-struct Loop {
-    screen: Screen,
+struct Loop<'a> {
+    screen: Screen<'a>,
     state: State,
     setup: Arc<Setup>,
     wanted: Wanted,
@@ -149,13 +145,18 @@ struct Next {
     is_broken: bool,
 }
 
-impl Loop {
-    fn begin(setup: Setup, wanted: Wanted, place: Place) -> Result<Self, Failure> {
+impl<'a> Loop<'a> {
+    fn begin(
+        setup: Setup,
+        wanted: Wanted,
+        place: Place,
+        guard: Option<Guard<'a>>,
+    ) -> Result<Self, Failure> {
         let signals = Signals::new().map_err(|error| {
             let why = format!("signals cannot be heard: {error}");
             Failure::not_started("failed", why)
         })?;
-        let screen = Screen::open(Palette { has_colors: setup.has_colors })?;
+        let screen = Screen::open(Palette { has_colors: setup.has_colors }, guard)?;
         let clock = Clock::system();
         let state = State::new(place, screen.size()?, clock.now());
         let (sender, told) = queue();
@@ -300,61 +301,6 @@ impl Loop {
             followed.abort();
         }
     }
-
-    /// Gives the terminal back, stops until somebody lets this process go on, and takes it again.
-    fn stop(&mut self) -> Result<(), Failure> {
-        // Two readers of one terminal would share its keys between them.
-        self.keys = None;
-        self.screen.leave();
-        signals::stop();
-        self.screen.enter()?;
-        self.keys = Some(read_keys()?);
-        self.take(Msg::Resize(self.screen.size()?));
-        Ok(())
-    }
-
-    /// Gives the terminal to a job until it is let go of. What is told meanwhile is taken, and not drawn.
-    async fn attach(&mut self, job: &str) -> Result<Left, Failure> {
-        // Two readers of one terminal would share its keys between them.
-        self.keys = None;
-        self.screen.leave();
-        let mut left = Left::Quit;
-        let result = match (self.setup.attach)(job) {
-            Err(error) => Err(format!("the job cannot be shown: {error}")),
-            Ok(child) => {
-                // A handle means this process also when its number means another one.
-                let handle = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
-                let mut waiting = tokio::task::spawn_blocking(move || ended(child));
-                loop {
-                    tokio::select! {
-                        result = &mut waiting => {
-                            break result.unwrap_or_else(|_| Err("waiting for it failed".to_owned()));
-                        }
-                        Some(msg) = self.told.recv() => self.take(msg),
-                        Some(ended) = self.tasks.join_next() => self.reap(&ended),
-                        told = self.signals.beside() => match (told, &handle) {
-                            (Beside::End, handle) => {
-                                left = Left::Told;
-                                if let Ok(handle) = handle {
-                                    pidfd_send_signal(handle, Signal::TERM).ok();
-                                }
-                            }
-                            (Beside::Stop, Ok(handle)) => signals::stop_with(handle).await,
-                            (Beside::Stop, Err(_)) => signals::stop(),
-                        },
-                    }
-                }
-            }
-        };
-        if left == Left::Told {
-            return Ok(left);
-        }
-        self.screen.enter()?;
-        self.keys = Some(read_keys()?);
-        self.take(Msg::Resize(self.screen.size()?));
-        self.take(Msg::Returned(result));
-        Ok(left)
-    }
 }
 
 fn read_keys() -> Result<Keys, Failure> {
@@ -367,23 +313,6 @@ async fn next_key(keys: &mut Option<Keys>) -> Option<Msg> {
     match keys {
         Some(keys) => keys.next().await,
         None => std::future::pending().await,
-    }
-}
-
-/// Waits for what shows a job; tells what it said where it failed.
-fn ended(mut child: Child) -> Result<(), String> {
-    let mut said = String::new();
-    if let Some(stderr) = child.stderr.take() {
-        // What it says is a line or two; bytes that are no text say nothing.
-        stderr.take(VIEW_ERROR_BYTES_MAX).read_to_string(&mut said).ok();
-    }
-    let status = child.wait().map_err(|error| error.to_string())?;
-    let first = said.lines().next().unwrap_or_default();
-    let first = first.strip_prefix("stead: ").unwrap_or(first);
-    match status.success() {
-        true => Ok(()),
-        false if first.is_empty() => Err(format!("the job could not be shown: {status}")),
-        false => Err(first.to_owned()),
     }
 }
 

@@ -33,8 +33,18 @@ pub(crate) struct State {
     pub(crate) look: Look,
     pub(crate) watched: Option<Watched>,
     pub(crate) notice: Option<Notice>,
+    pub(crate) memory: Memory,
     /// How many orders are being carried out.
     pub(crate) n_orders: usize,
+}
+
+/// What is kept beyond the moment at which it was shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// What is to begin: written again where it was refused.
+    pub(crate) begun: Option<String>,
+    /// How work that was saved is brought back: nothing else tells it.
+    pub(crate) way_back: Option<String>,
 }
 
 /// Where the view was opened.
@@ -201,6 +211,7 @@ impl State {
             look: Look::Closed,
             watched: None,
             notice: None,
+            memory: Memory::default(),
             n_orders: 0,
         }
     }

@@ -38,20 +38,33 @@ const CLEAR: &str = "\x1b[0m\x1b[2J";
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
+/// What happens to the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// It is about to be taken. What it is like now is how it has to be given back.
+    Taken,
+    /// It was given back.
+    Given,
+}
+
+/// Whoever gives the terminal back where this process is killed while it has it. It is told each time the terminal is
+/// taken and given back, since somebody else has it in between.
+pub type Guard<'a> = &'a dyn Fn(Moment) -> Result<(), Failure>;
+
 /// The screen. Dropping it gives the terminal back.
-#[derive(Debug)]
-pub(crate) struct Screen {
+pub(crate) struct Screen<'a> {
     palette: Palette,
+    guard: Option<Guard<'a>>,
     /// What the terminal shows; none when that is not known.
     shown: Option<Buffer>,
 }
 
-impl Screen {
+impl<'a> Screen<'a> {
     /// Takes the terminal.
     ///
     /// # Errors
     /// When there is none.
-    pub(crate) fn open(palette: Palette) -> Result<Self, Failure> {
+    pub(crate) fn open(palette: Palette, guard: Option<Guard<'a>>) -> Result<Self, Failure> {
         if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             let why = "the view needs a terminal, and input or output is none";
             return Err(Failure::not_started("not_a_terminal", why)
@@ -65,7 +78,7 @@ impl Screen {
                 before(info);
             }));
         });
-        let mut screen = Self { palette, shown: None };
+        let mut screen = Self { palette, guard, shown: None };
         screen.enter()?;
         Ok(screen)
     }
@@ -76,6 +89,7 @@ impl Screen {
     /// When it is gone.
     pub(crate) fn enter(&mut self) -> Result<(), Failure> {
         self.shown = None;
+        self.tell(Moment::Taken)?;
         let before = termios::tcgetattr(stdin()).map_err(|error| unusable(&error.into()))?;
         let mut raw = before.clone();
         raw.make_raw();
@@ -102,6 +116,12 @@ impl Screen {
     /// Gives the terminal to somebody else for a while.
     pub(crate) fn leave(&mut self) {
         give_back();
+        // A guard that is gone gives nothing back either.
+        self.tell(Moment::Given).ok();
+    }
+
+    fn tell(&self, moment: Moment) -> Result<(), Failure> {
+        self.guard.map_or(Ok(()), |guard| guard(moment))
     }
 
     /// Returns how large it is; what a terminal does not know is what most are.
@@ -137,9 +157,9 @@ impl Screen {
     }
 }
 
-impl Drop for Screen {
+impl Drop for Screen<'_> {
     fn drop(&mut self) {
-        give_back();
+        self.leave();
     }
 }
 

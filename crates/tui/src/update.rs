@@ -11,6 +11,7 @@ use vocab::outcome::Failure;
 
 use crate::{
     clean,
+    editor::Editor,
     msg::{Command, Fact, Haste, Key, Link, Msg, Order},
     state::{Asking, Flight, Mode, Notice, State},
 };
@@ -131,13 +132,26 @@ impl State {
     }
 
     fn done(&mut self, result: Result<String, Failure>, commands: &mut Vec<Command>) {
+        // With several under way nobody can tell which of them was refused.
+        let is_alone = self.n_orders == 1;
         self.n_orders = self.n_orders.saturating_sub(1);
+        let begun = self.memory.begun.take().filter(|_| is_alone);
         match result {
             Ok(text) if text.is_empty() => {}
-            Ok(text) => self.say(&text),
+            Ok(text) => {
+                if text.starts_with("removed · ") {
+                    self.memory.way_back = text.contains(" · saved: ").then(|| clean::line(&text));
+                }
+                self.say(&text);
+            }
             Err(failure) => {
+                if let (Some(text), Mode::Normal) = (begun, &self.mode) {
+                    self.mode = Mode::New(Editor::new(&text));
+                }
                 let hint = failure.hint.as_deref().unwrap_or_default();
-                let hint = hint.lines().next().unwrap_or_default();
+                // Flags are said to a command line, and there is none here.
+                let hint = hint.lines().next().filter(|line| !line.contains("--"));
+                let hint = hint.unwrap_or_default();
                 let dash = if hint.is_empty() { "" } else { " — " };
                 self.fail(&format!("{}{dash}{hint}", failure.message));
                 // What was on its way may be otherwise than it was taken for.
@@ -165,6 +179,9 @@ impl State {
 
     fn key(&mut self, key: Key, commands: &mut Vec<Command>) {
         self.notice = None;
+        if key == Key::Esc && matches!(self.mode, Mode::Normal) {
+            self.memory.way_back = None;
+        }
         if key == Key::Ctrl('c') {
             // What is being written is given up first, as in a shell.
             match self.mode {

@@ -6,6 +6,7 @@ mod line;
 mod list;
 mod pane;
 
+use api::job::JobRow;
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},
@@ -182,6 +183,14 @@ fn ago(state: &State, at: &str) -> String {
         seconds @ 60..=3_599 => format!("{}m", seconds / 60),
         seconds @ 3_600..=86_399 => format!("{}h", seconds / 3_600),
         seconds => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// Says where a row works. Of a worktree, people know its repository and its branch; its path is of our making.
+fn place(state: &State, row: &JobRow) -> String {
+    match &row.worktree {
+        Some(tree) => format!("{} · {}", dir(state, &tree.repository), clean::line(&tree.branch)),
+        None => dir(state, &row.cwd),
     }
 }
 

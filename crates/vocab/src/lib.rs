@@ -3,6 +3,7 @@
 //! Pure data with parse, display and compare. These are the only domain types that serialise; the
 //! shapes of requests and responses are not here, they belong to `api` and to the protocols.
 
+pub mod call;
 pub mod fact;
 pub mod ids;
 pub mod job;

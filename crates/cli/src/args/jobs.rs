@@ -1,6 +1,6 @@
 //! The commands about jobs as they were typed.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
 
@@ -22,7 +22,7 @@ pub(crate) enum Jobs {
     /// Starts ended jobs again, with the same command, place and environment
     Respawn(Which),
     /// Lets the hosts of jobs go on as this build of the program, after it was replaced; programs do not notice
-    Upgrade(Which),
+    Upgrade(Upgrade),
     /// Lets go of every terminal that looks at a job
     Detach(Named),
     /// Types a text into a job's terminal, and Enter behind it; a session gets it as an answer or a message
@@ -96,11 +96,34 @@ pub(crate) struct Which {
     pub(crate) json: Json,
 }
 
+/// `stead upgrade`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Upgrade {
+    /// Their ids or names, or unique parts of either; after asking where it is a part of a name
+    #[arg(required_unless_present = "all", conflicts_with = "all", value_hint = ValueHint::Other)]
+    pub(crate) jobs: Vec<String>,
+    /// All jobs that run
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) asks: Asks,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
 /// `stead rm`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Rm {
+    /// Their ids or names, or unique parts of either; after asking where it is a part of a name
+    #[arg(required_unless_present = "ended", conflicts_with = "ended", value_hint = ValueHint::Other)]
+    pub(crate) jobs: Vec<String>,
+    /// All jobs that have ended and are not pinned, after asking; no sessions
+    #[arg(long)]
+    pub(crate) ended: bool,
     #[command(flatten)]
-    pub(crate) which: Which,
+    pub(crate) asks: Asks,
+    #[command(flatten)]
+    pub(crate) json: Json,
     /// Give the work in their worktrees up instead of saving it, after asking
     #[arg(long)]
     pub(crate) discard: bool,
@@ -119,7 +142,7 @@ pub(crate) struct Bg {
     #[arg(value_hint = ValueHint::Other, conflicts_with = "command", value_name = "PROMPT")]
     pub(crate) words: Vec<String>,
     /// The words are a prompt, also where they are the name of a program
-    #[arg(long, conflicts_with = "command")]
+    #[arg(help_heading = "For prompts", long, conflicts_with = "command")]
     pub(crate) prompt: bool,
     /// The program and its arguments
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
@@ -131,26 +154,26 @@ pub(crate) struct Bg {
     #[arg(short = 'C', long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     /// A variable that the program sees besides the usual ones; with its value of here when none is given
-    #[arg(long, value_name = "NAME[=VALUE]", value_hint = ValueHint::Other, requires = "command", conflicts_with = "words")]
+    #[arg(help_heading = "For programs", long, value_name = "NAME[=VALUE]", value_hint = ValueHint::Other, requires = "command", conflicts_with = "words")]
     pub(crate) env: Vec<String>,
     /// The session file that the program writes, which no other program may write meanwhile
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "command", conflicts_with = "words")]
+    #[arg(help_heading = "For programs", long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "command", conflicts_with = "words")]
     pub(crate) session_file: Option<PathBuf>,
     /// Do not keep what the program shows
-    #[arg(long, requires = "command", conflicts_with = "words")]
+    #[arg(help_heading = "For programs", long, requires = "command", conflicts_with = "words")]
     pub(crate) no_record: bool,
-    /// Work in a git worktree of its own, on a new branch; named after the job when no name is given
-    #[arg(long, value_name = "BRANCH", value_hint = ValueHint::Other, requires = "command", conflicts_with = "words",
+    /// Work in a git worktree of its own, on a new branch; --worktree=BRANCH names it, else it is named after the job
+    #[arg(help_heading = "For programs", long, value_name = "BRANCH", value_hint = ValueHint::Other, requires = "command", conflicts_with = "words",
         num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) worktree: Option<String>,
     /// A workspace of the configuration, for a session
-    #[arg(short, long, value_name = "NAME", value_hint = ValueHint::Other, conflicts_with_all = ["dir", "command"])]
+    #[arg(help_heading = "For prompts", short, long, value_name = "NAME", value_hint = ValueHint::Other, conflicts_with_all = ["dir", "command"])]
     pub(crate) workspace: Option<String>,
     /// Which model, as PROVIDER/MODEL, for a session
-    #[arg(short, long, value_name = "PROVIDER/MODEL", value_hint = ValueHint::Other, conflicts_with = "command")]
+    #[arg(help_heading = "For prompts", short, long, value_name = "PROVIDER/MODEL", value_hint = ValueHint::Other, conflicts_with = "command")]
     pub(crate) model: Option<String>,
     /// How much a session asks before it acts
-    #[arg(long, value_enum, conflicts_with = "command")]
+    #[arg(help_heading = "For prompts", long, value_enum, conflicts_with = "command")]
     pub(crate) mode: Option<ModeArg>,
     #[command(flatten)]
     pub(crate) json: Json,
@@ -167,12 +190,12 @@ const BG_EXAMPLES: &str = "Examples:
 Programs outlive this terminal and the daemon; a run ends with the daemon.";
 
 /// `stead ls`
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, Default, ClapArgs)]
 pub(crate) struct Ls {
     /// Also those that ended more than two days ago
     #[arg(short, long)]
     pub(crate) all: bool,
-    /// Only those that work in this directory
+    /// Only those that work in this directory or below it, or in a worktree of a repository there or around it
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
@@ -185,7 +208,8 @@ pub(crate) struct View {
     /// Also those that ended more than two days ago
     #[arg(short, long)]
     pub(crate) all: bool,
-    /// Only those that work in this directory, where new ones begin as well
+    /// Only those that work in this directory or below it, or in a worktree of a repository there or around it; new
+    /// ones begin in it
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
 }
@@ -199,18 +223,26 @@ pub(crate) struct Wait {
     /// Until which state
     #[arg(long, value_enum, default_value = "done")]
     pub(crate) until: Until,
-    /// For how many seconds at most; as long as it takes when absent
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) timeout: Option<u64>,
+    /// For how many seconds at most, such as 0.5; 0 looks once; as long as it takes when absent
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, value_hint = ValueHint::Other)]
+    pub(crate) timeout: Option<Duration>,
     #[command(flatten)]
     pub(crate) json: Json,
+}
+
+/// Reads a number of seconds.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse().ok().filter(|number: &f64| 0.0 <= *number);
+    let number = number.ok_or_else(|| "it is no number of seconds".to_owned())?;
+    // What is beyond all counting is as long as it takes.
+    Ok(Duration::try_from_secs_f64(number).unwrap_or(Duration::MAX))
 }
 
 /// What `stead wait --help` shows at its end.
 const WAIT_ENDS: &str = "Exit codes:
   0    it is done, or with --until blocked it is blocked
   1    it has ended otherwise: failed, stopped, or done and never blocked
-  124  the time of --timeout is over
+  124  the time of --timeout is over, and with --timeout 0 at once
 
 Done is what has ended well: a program with code 0, an agent's turn, a run. What
 is blocked goes on once somebody has acted, and so is still waited for unless

@@ -5,6 +5,7 @@
 use std::{io, process::ExitCode};
 
 use pty::{
+    ask::Within,
     attach::{self, By, Chord, Options, Outcome, Terminal},
     hello::Role,
     job::{ExitRecord, JobFiles},
@@ -46,10 +47,6 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
     };
     let record = files.read().map_err(Failure::from)?;
     let id = files.id();
-    if env::own_job().is_some_and(|job| job == id.as_str()) {
-        let why = format!("this terminal is job {id} itself, and cannot show it inside it");
-        return Err(Failure::not_started("attached_to_itself", why).into());
-    }
     if env::is_agents() && !record.asked.by_agent && !args.read_only {
         // It guards against mistakes: whoever means to can talk to the host without us.
         let why = "only a person may type into this job, and the caller is a process of an agent";
@@ -66,10 +63,12 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
     };
     if let Some(record) = files.read_exit().map_err(Failure::from)? {
         let why = format!("job {id} has ended: {}", how(&record));
-        return Err(Failure::not_started("job_ended", why).into());
+        let hint =
+            format!("stead logs {id} shows its last screen, stead respawn {id} starts it again");
+        return Err(Failure::not_started("job_ended", why).with_hint(hint).into());
     }
     // Held for as long as it is shown here.
-    let _within = env::within(files.socket())?;
+    let _within = within(&files)?;
     if args.read_only {
         // Above what the job shows, where it is still seen after the terminal was given back.
         print::err(&format!("read-only · {id} · nothing that you type reaches it\n"));
@@ -79,6 +78,19 @@ pub(crate) fn run(args: &Attach) -> anyhow::Result<ExitCode> {
         other => other?,
     };
     Ok(ExitCode::from(tell(&files, outcome)?))
+}
+
+/// Says to a job's host that the job is shown in ours, where we are in one, for as long as what is returned is held.
+///
+/// # Errors
+/// When that job shows ours.
+pub(super) fn within(files: &JobFiles) -> Result<Option<Within>, Failure> {
+    let within = env::within(files.socket())?;
+    if within.as_ref().is_some_and(|within| !within.is_sure()) {
+        let why = "not every job that shows this terminal has answered; two that show each other would never rest";
+        print::err(&format!("stead: {why}\n"));
+    }
+    Ok(within)
 }
 
 /// Returns the keys that let go: those that a person has chosen, else those that the program can spare.
@@ -123,7 +135,7 @@ fn tell(files: &JobFiles, outcome: Outcome) -> Result<u8, Failure> {
 }
 
 fn tell_end(id: &JobId, record: &ExitRecord) {
-    print::err(&format!("session ended · {id} · {}\n", how(record)));
+    print::err(&format!("job ended · {id} · {}\n", how(record)));
 }
 
 /// Says how a job ended in a few words.

@@ -1,7 +1,7 @@
 //! A job's host: an internal role, started by whoever starts jobs, and chosen before anything else.
 //!
-//! Its standard output is the starter's readiness pipe: one line, `ready`, or a failure as JSON. Its standard
-//! input is the job's lock, which the starter took, so that the job has a host from then on without a gap. It opens
+//! Its standard output is the starter's readiness pipe: the line `begins` before the program is started, then `ready`,
+//! or a failure as JSON. Its standard input is the job's lock, which the starter took, so that the job has a host from then on without a gap. It opens
 //! nothing but the job's own files, and links into nothing that needs a runtime, a log or the
 //! configuration.
 
@@ -9,6 +9,7 @@ use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use pty::{hello, host, job::JobFiles};
 use rustix::fs::{Mode, OFlags};
+use sandbox::replace;
 use stdx::lock::Lock;
 use vocab::{ids::JobId, outcome::Failure};
 
@@ -21,8 +22,14 @@ pub(crate) const DETACH: &str = "--detach";
 /// Moves it into the control group that is named behind it.
 pub(crate) const CGROUP: &str = "--cgroup";
 
+/// Says that the program is about to be started: whoever says nothing afterwards may have started it.
+pub(crate) const BEGINS: &str = "begins\n";
+/// Says that it runs, and that the socket listens.
+pub(crate) const READY: &str = "ready\n";
+
 /// Runs the host that the words after the first one ask for.
 pub(crate) fn run(words: &[OsString]) -> ExitCode {
+    be_called(words);
     match serve(words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -30,6 +37,19 @@ pub(crate) fn run(words: &[OsString]) -> ExitCode {
             ExitCode::from(exit::code_of(&failure.code))
         }
     }
+}
+
+/// Has lists of processes show this one by the name of the program: it was started by a path below `/proc`, whose
+/// last part says nothing. What the kernel shows of the command cannot be changed but by becoming it again.
+fn be_called(words: &[OsString]) {
+    let is_named =
+        std::env::args_os().next().is_some_and(|own| !Path::new(&own).starts_with("/proc"));
+    if !is_named && let Ok(own) = replace::open_program(Path::new("/proc/self/exe")) {
+        let all: Vec<OsString> = [WORD.into()].into_iter().chain(words.iter().cloned()).collect();
+        // Returns only where that failed, and a job is worth more than what its host is called.
+        let _error = replace::replace(&own, &all, &[]);
+    }
+    env::be_called();
 }
 
 fn serve(words: &[OsString]) -> Result<(), Failure> {
@@ -66,8 +86,11 @@ fn serve(words: &[OsString]) -> Result<(), Failure> {
     }
     // A host lives long, and must not keep anybody from unmounting where it was started.
     rustix::process::chdir("/").ok();
-    host::run(&files, handed_lock(&files), || {
-        print::out("ready\n");
+    let begins = || {
+        print::out(BEGINS);
+    };
+    host::run_telling(&files, handed_lock(&files), begins, || {
+        print::out(READY);
         close_streams();
     })?;
     Ok(())

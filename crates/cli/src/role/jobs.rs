@@ -30,7 +30,7 @@ use vocab::{
 };
 
 use crate::{
-    args::{Jobs, Which},
+    args::{Jobs, Ls, Upgrade, Which},
     client, env, exit,
     print::{self, clean, words},
 };
@@ -49,7 +49,8 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
                 let (named, done) = ((&which, "respawn"), Done::Word("started"));
                 each(&client, named, Endpoint::JobRespawn, done, &NoWishes {}).await
             }
-            Jobs::Upgrade(which) => {
+            Jobs::Upgrade(wish) => {
+                let which = upgraded(&client, wish).await?;
                 let body = UpgradeJob { program: env::own_program()? };
                 let (named, done) = ((&which, "upgrade"), Done::Word("upgraded"));
                 each(&client, named, Endpoint::JobUpgrade, done, &body).await
@@ -93,6 +94,20 @@ pub(crate) fn run(command: Jobs) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// Returns which jobs go on as this build: those that are named, or all that run.
+async fn upgraded(client: &Client, wish: Upgrade) -> Result<Which, Failure> {
+    let Upgrade { mut jobs, all, asks, json } = wish;
+    if all {
+        let rows = list::rows(client, &Ls::default()).await?;
+        let live = |row: &JobRow| row.kind == RowKind::Job && row.ended_at.is_none();
+        jobs = rows.into_iter().filter(live).map(|row| row.id).collect();
+        if jobs.is_empty() {
+            say("no job runs");
+        }
+    }
+    Ok(Which { jobs, asks, json })
+}
+
 /// What a text means to who wants to look at it.
 pub(crate) enum Shown {
     /// A job, by its files.
@@ -128,12 +143,23 @@ pub(crate) fn shown(text: &str) -> anyhow::Result<Shown> {
 /// Tells why a job is as it is.
 async fn explain(client: &Client, job: &str, as_json: bool) -> anyhow::Result<ExitCode> {
     let answer = client.json::<(), Value>(Endpoint::JobExplain, Target::of(job), None).await;
-    let told = answer.map_err(|error| meant(job, error))?;
+    let mut told = answer.map_err(|error| meant(job, error))?;
+    let row = show(client, job).await?;
     if as_json {
+        if let (Value::Object(fields), Some(version)) = (&mut told, row.host_version) {
+            fields.insert("host_version".to_owned(), version.into());
+        }
         return Ok(print::json(&told));
     }
     let explanation: arbiter::Explanation = serde_json::from_value(told)?;
-    Ok(print::out(&clean::clean(&explanation.to_string())))
+    let mut text = explanation.to_string();
+    if let Some(version) = &row.host_version {
+        let id = &row.id;
+        text.push_str(&format!(
+            "  host: version {version}; stead upgrade {id} makes it this one\n"
+        ));
+    }
+    Ok(print::out(&clean::clean(&text)))
 }
 
 /// Asks for an operation on what a text means.

@@ -1,9 +1,10 @@
 //! `stead logs`: what a job has shown, be it alive or not; of a session, what was said in it.
 
+mod export;
+
 use std::{
     io::{self, Write},
-    os::{fd::AsFd as _, unix::fs::OpenOptionsExt as _},
-    path::Path,
+    os::fd::AsFd as _,
     process::ExitCode,
     time::Duration,
 };
@@ -19,16 +20,14 @@ use pty::{
 use rustix::termios::isatty;
 use serde::Serialize;
 use stdx::state_file;
-use vocab::{
-    limits::FRAME_BYTES_MAX,
-    outcome::{Effect, Failure},
-};
+use vocab::{limits::FRAME_BYTES_MAX, outcome::Failure};
 
+use self::export::Draft;
 use crate::{
     args::{Export, Logs, Place},
-    env, exit,
+    exit,
     print::{self, Look},
-    role::{jobs::Shown, view},
+    role::{attach, jobs::Shown, view},
 };
 
 /// What `--json` prints.
@@ -98,16 +97,23 @@ fn screen(files: &JobFiles) -> anyhow::Result<(String, bool)> {
             let rows = String::from_utf8_lossy(&bytes).into_owned();
             record::mended(files, &rows).unwrap_or(rows)
         }
+        Ok(None) if files.read().is_ok_and(|job| !job.record) => return Err(unkept(files).into()),
         Ok(None) => String::new(),
         Err(error) => return Err(Failure::from(error).into()),
     };
     Ok((text, false))
 }
 
+/// Says of a job that has ended that it has left nothing, as was asked for.
+fn unkept(files: &JobFiles) -> Failure {
+    let why = format!("nothing that job {} showed was kept, as --no-record asked", files.id());
+    Failure::not_started("not_recorded", why)
+}
+
 fn follow(files: &JobFiles, guard: Option<&Guard>) -> anyhow::Result<ExitCode> {
     let id = files.id();
     // Held for as long as it is shown here. What goes into a file or a pipe is shown nowhere.
-    let _within = guard.map(|_| env::within(files.socket())).transpose()?;
+    let _within = guard.map(|_| attach::within(files)).transpose()?;
     // Nobody knows how many: what was thrown away was not counted.
     let mut on_gap = || {
         print::err(&format!(
@@ -158,11 +164,13 @@ fn recording(files: &JobFiles) -> Result<Reader, Failure> {
 fn export(files: &JobFiles, format: Export, place: &Place) -> anyhow::Result<ExitCode> {
     let mut reader = recording(files)?;
     let job = files.read().map_err(Failure::from)?;
-    let mut out: Box<dyn Write> = match &place.output {
-        Some(path) => Box::new(create(path, place.force)?),
-        None => Box::new(io::stdout().lock()),
-    };
-    let mut out = io::BufWriter::new(&mut out);
+    let mut draft =
+        place.output.as_deref().map(|path| Draft::begin(path, place.force)).transpose()?;
+    let mut stdout = io::stdout().lock();
+    let mut out = io::BufWriter::new(match &mut draft {
+        Some(draft) => draft as &mut dyn Write,
+        None => &mut stdout,
+    });
     let whole = |text: Result<String, record::RecordingError>, out: &mut dyn Write| {
         out.write_all(text?.as_bytes())?;
         Ok(out.flush()?)
@@ -194,25 +202,10 @@ fn export(files: &JobFiles, format: Export, place: &Place) -> anyhow::Result<Exi
         Err(cast::ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
         done => done.map_err(Failure::from)?,
     }
-    if let Some(path) = &place.output {
+    drop(out);
+    if let (Some(draft), Some(path)) = (draft, &place.output) {
+        draft.finish()?;
         print::err(&format!("stead: written to {}\n", path.display()));
     }
     Ok(ExitCode::from(exit::OK))
-}
-
-/// Makes the file, which others may not read: what a program shows may be secret.
-#[expect(clippy::disallowed_methods, reason = "the new file that the person asked for")]
-fn create(path: &Path, replaces: bool) -> Result<std::fs::File, Failure> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).mode(0o600);
-    match replaces {
-        true => options.create(true).truncate(true),
-        false => options.create_new(true),
-    };
-    options.open(path).map_err(|error| {
-        let text = format!("{} cannot be written: {error}", path.display());
-        let failure = Failure::new("failed", Effect::NotStarted, text);
-        let is_there = error.kind() == io::ErrorKind::AlreadyExists;
-        if is_there { failure.with_hint("--force replaces it") } else { failure }
-    })
 }

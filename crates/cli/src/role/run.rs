@@ -204,6 +204,18 @@ pub(crate) fn split_model(text: Option<&str>) -> (Option<String>, Option<String>
     }
 }
 
+/// Makes the path of a directory absolute.
+///
+/// # Errors
+/// When no directory is there.
+pub(crate) fn directory(dir: &Path) -> Result<String, Failure> {
+    let whole = absolute(dir)?;
+    if Path::new(&whole).is_dir() {
+        return Ok(whole);
+    }
+    Err(Failure::not_started("cwd_missing", format!("{whole} is no directory that is there")))
+}
+
 /// Makes a path absolute without following links, as the person sees it.
 pub(crate) fn absolute(dir: &Path) -> Result<String, Failure> {
     let whole = env::cwd()?.join(dir);

@@ -112,7 +112,7 @@ async fn remove(client: &Client, texts: &[String], agreed: bool) -> anyhow::Resu
     let mut rows: Vec<SessionRow> = Vec::new();
     for text in texts {
         let row = resolve::session(client, text).await?;
-        is_named(text, &row)?;
+        is_named(text, &row, ("sessions rm", agreed))?;
         if !rows.iter().any(|known| known.id == row.id) {
             rows.push(row);
         }
@@ -125,9 +125,15 @@ pub(crate) fn can_ask() -> bool {
     print::stdin_is_terminal() && Look::of_process().err.terminal
 }
 
-/// Refuses a text that does not name a session's id where nobody can be asked.
-pub(crate) fn is_named(text: &str, row: &SessionRow) -> Result<(), Failure> {
-    if can_ask() || names_id(text, &row.id) { Ok(()) } else { Err(by_title(text, row)) }
+/// Refuses a part of a title where nobody stands by it. A whole title and an id are as clear as those of a job.
+/// Beside the command's words stands whether the person has agreed already.
+pub(crate) fn is_named(
+    text: &str,
+    row: &SessionRow,
+    (verb, agreed): (&str, bool),
+) -> Result<(), Failure> {
+    let is_clear = agreed || row.title == text || names_id(text, &row.id);
+    if is_clear || can_ask() { Ok(()) } else { Err(by_title(text, row, verb)) }
 }
 
 /// Deletes sessions after asking, where somebody can be asked.
@@ -145,7 +151,7 @@ pub(crate) async fn delete(
         let done = client.json::<(), Done>(Endpoint::SessionDelete, target, None).await;
         done.map_err(Failure::from)?;
         let title = print::clean::clean_line(&row.title);
-        print::err(&format!("stead: deleted {}  {title}\n", words::short_id(&row.id)));
+        print::err(&format!("removed · session {} · {title}\n", words::short_id(&row.id)));
     }
     Ok(ExitCode::from(exit::OK))
 }
@@ -156,18 +162,39 @@ const ID_PART_MIN: usize = 4;
 /// Tells whether a text is an id, or enough of its beginning or end, as it is or as lists show it: a title is too
 /// easily another one's.
 pub(crate) fn names_id(text: &str, id: &str) -> bool {
+    n_digits_of(text, id).is_some_and(|n_digits| ID_PART_MIN <= n_digits)
+}
+
+/// Says why a text that is neither a whole name nor enough of an id does not stand for what it was found to mean,
+/// up to the word for that. `name` is the word for a name.
+pub(crate) fn why_unclear(text: &str, (name, called): (&str, &str), id: &str) -> String {
+    if called.to_lowercase().contains(&text.to_lowercase()) {
+        return format!("only a part of the {name} of");
+    }
+    match n_digits_of(text, id) {
+        Some(_) => format!("too little of an id (it takes {ID_PART_MIN} digits) to mean"),
+        // Whoever looked may find more than is known of here.
+        None => format!("neither the {name} nor the id of"),
+    }
+}
+
+/// Counts the digits of an id that a text is, be they its beginning or its end.
+fn n_digits_of(text: &str, id: &str) -> Option<usize> {
     let (kind, bare) = id.split_once('_').map_or(("", id), |(kind, bare)| (kind, bare));
     let lower = text.to_lowercase();
     let named = lower.strip_prefix(kind).and_then(|rest| rest.strip_prefix('_'));
     let named = named.unwrap_or(&lower);
     let begins = [bare, words::short_id(id)].iter().any(|id| id.starts_with(named));
-    ID_PART_MIN <= named.len() && (begins || bare.ends_with(named))
+    (begins || bare.ends_with(named)).then_some(named.len())
 }
 
-fn by_title(text: &str, row: &SessionRow) -> Failure {
-    let short = words::short_id(&row.id);
-    let why = format!("{text:?} is a part of a title, and there is no terminal to ask at");
-    Failure::not_started("usage", why).with_hint(format!("name its id: stead sessions rm {short}"))
+fn by_title(text: &str, row: &SessionRow, verb: &str) -> Failure {
+    let (short, title) = (words::short_id(&row.id), print::clean::clean_line(&row.title));
+    let what = why_unclear(text, ("title", &row.title), &row.id);
+    let why = format!("{text:?} is {what} {title} ({short}), and there is no terminal to ask at");
+    let hint =
+        format!("stead {verb} {short} names it by its id; its whole title, or -y, works as well");
+    Failure::not_started("usage", why).with_hint(hint)
 }
 
 /// Asks whether all of these are to go.
@@ -221,6 +248,19 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(names_id(text, id), named, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_little_of_an_id_is_not_called_a_part_of_a_name() {
+        let (id, title) = ("ses_0190aa11bb22cc33dd44ee55ff667788", "Fix the totals");
+        for (text, said) in [
+            ("788", "too little of an id (it takes 4 digits) to mean"),
+            ("019", "too little of an id (it takes 4 digits) to mean"),
+            ("fix", "only a part of the title of"),
+            ("22cc33", "neither the title nor the id of"),
+        ] {
+            assert_eq!(why_unclear(text, ("title", title), id), said, "{text:?}");
         }
     }
 }

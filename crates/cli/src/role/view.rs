@@ -14,7 +14,7 @@ use rustix::{
     stdio::{stdin, stdout},
     termios::{isatty, tcgetattr},
 };
-use tui::run::{FAREWELL, Ground, Left, Setup, Wanted};
+use tui::run::{FAREWELL, Ground, Left, Moment, Setup, Wanted};
 use vocab::outcome::Failure;
 
 use crate::{
@@ -33,16 +33,12 @@ pub(crate) fn run(args: &View) -> anyhow::Result<ExitCode> {
     super::block_on(async move {
         let client = client::connect(&env::paths()?).await?;
         let dir = args.cwd.as_deref().unwrap_or(Path::new("."));
-        let setup = setup(client, run::absolute(dir)?)?;
+        let setup = setup(client, run::directory(dir)?)?;
         let cwd = args.cwd.is_some().then(|| setup.ground.cwd.clone());
-        if let Some(guard) = &guard {
-            arm(guard)?;
-        }
-        let left = tui::run::run(setup, Wanted { all: args.all, cwd }).await;
-        if let Some(guard) = &guard {
-            guard.disarm();
-        }
-        Ok(code_of(left?))
+        let watch = guard.as_ref().map(|guard| |moment| watch(guard, moment));
+        let watch = watch.as_ref().map(|watch| watch as tui::run::Guard<'_>);
+        let left = tui::run::run(setup, Wanted { all: args.all, cwd }, watch).await?;
+        Ok(code_of(left))
     })
 }
 
@@ -51,15 +47,17 @@ pub(crate) fn session(id: &str, guard: &Guard) -> anyhow::Result<ExitCode> {
     super::block_on(async move {
         let client = client::connect(&env::paths()?).await?;
         let setup = setup(client, run::absolute(Path::new("."))?)?;
-        arm(guard)?;
-        let left = tui::run::session(setup, id).await;
-        guard.disarm();
-        Ok(code_of(left?))
+        let left = tui::run::session(setup, id, Some(&|moment| watch(guard, moment))).await?;
+        Ok(code_of(left))
     })
 }
 
-/// Says what the view is about to do to the terminal.
-fn arm(guard: &Guard) -> Result<(), Failure> {
+/// Says to the guard what the view is about to do to the terminal, or that it has given it back.
+fn watch(guard: &Guard, moment: Moment) -> Result<(), Failure> {
+    if moment == Moment::Given {
+        guard.disarm();
+        return Ok(());
+    }
     let found = tcgetattr(stdin()).map_err(|errno| unguarded(errno.into()))?;
     let mut raw = found.clone();
     raw.make_raw();

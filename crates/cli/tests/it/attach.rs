@@ -45,13 +45,14 @@ fn what_is_typed_reaches_the_program_and_its_end_is_told() {
     assert_ne!(terminal.modes(), before);
     terminal.type_in("abc\r");
     terminal.wait_for("got:abc");
-    terminal.wait_for(&format!("session ended · {} · exit code 3", host.id()));
+    terminal.wait_for(&format!("job ended · {} · exit code 3", host.id()));
     assert_eq!(terminal.end(), 0, "{}", terminal.seen);
     assert_eq!(terminal.modes(), before);
     assert!(!guard.is_alive());
 
     let mut again = attach(&home, &host, &[]);
     again.wait_for("has ended: exit code 3 (job_ended)");
+    again.wait_for(&format!("stead respawn {} starts it again", host.id()));
     assert_eq!(again.end(), 1);
 }
 
@@ -136,7 +137,7 @@ fn what_cannot_be_attached_says_why() {
     check(&["attach", &id, "--detach-keys", "d"], 2, "has to be one with ctrl-");
     check(&["attach", &id, "--read-only", "--steal"], 2, "cannot be used with");
     let mut inside = home.command(&["attach", &id]);
-    inside.env("STEAD_JOB_ID", &id);
+    inside.env("STEAD_JOB_SOCK", host.files.socket());
     let mut terminal = Terminal::run(inside);
     assert_eq!(terminal.end(), 1);
     assert!(terminal.seen.contains("attached_to_itself"), "{}", terminal.seen);
@@ -249,4 +250,23 @@ fn a_client_that_is_killed_leaves_its_guard_to_give_the_terminal_back() {
     terminal.wait_for("\u{1b}[23;2t");
     gone(&guard);
     assert_eq!((terminal.end(), terminal.modes()), (-1, before));
+}
+
+#[test]
+fn a_guard_that_comes_after_the_terminal_was_hung_up_gives_it_back() {
+    let home = Home::new();
+    let host = ready(&home, "printf '\\033[?1049h\\033[?1003hon'; cat");
+    let mut terminal = attach(&home, &host, &[]);
+    let before = terminal.found.clone();
+    terminal.wait_for("on");
+    let guard = ProcId::of(children(terminal.pid())[0]).unwrap();
+    kill(guard.pid, Signal::STOP);
+    terminal.signal(Signal::KILL);
+    // The client leads its session; with its end, who has the terminal open has nothing.
+    assert_eq!(terminal.end(), -1);
+    kill(guard.pid, Signal::CONT);
+    terminal.wait_for("\u{1b}[?1003l");
+    terminal.wait_for("\u{1b}[23;2t");
+    gone(&guard);
+    assert_eq!(terminal.modes(), before);
 }

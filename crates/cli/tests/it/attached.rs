@@ -49,7 +49,8 @@ impl Shell {
     #[track_caller]
     pub(crate) fn is_restored(&self) {
         self.tmux.wait_for_modes(&self.modes);
-        assert_eq!(self.tmux.stty(), self.stty);
+        // What never switched any of these is waited for here.
+        self.tmux.wait_until("the terminal's modes", |_| self.tmux.stty() == self.stty);
         // Not up to the prompt: what a shell said of a killed client may stand below it.
         self.tmux.type_in("echo us''able");
         self.tmux.keys(&["Enter"]);
@@ -97,7 +98,7 @@ fn an_editor_is_seen_typed_into_and_left() {
     shell.tmux.wait_for("again");
     shell.tmux.type_in(":q!");
     shell.tmux.keys(&["Enter"]);
-    shell.tmux.wait_for(&format!("session ended · {} · exit code 0", host.id()));
+    shell.tmux.wait_for(&format!("job ended · {} · exit code 0", host.id()));
     shell.is_restored();
 }
 

@@ -64,6 +64,10 @@ fn host(home: &Home, files: JobFiles) -> (Host, String) {
     let mut pipe = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     pipe.read_line(&mut line).unwrap();
+    if line == "begins\n" {
+        line.clear();
+        pipe.read_line(&mut line).unwrap();
+    }
     (Host { child, pipe, files }, line)
 }
 

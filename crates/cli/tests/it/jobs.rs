@@ -16,6 +16,8 @@ use crate::{
     tmux::PATIENCE,
 };
 
+mod at_once;
+mod everyday;
 mod first_steps;
 mod flood;
 mod found;

@@ -85,12 +85,16 @@ fn a_session_goes_on_by_a_part_of_its_name() {
     assert_eq!(titles, ["first of all", "first again"]);
     assert_eq!(rows[0]["messages"], 4);
     // A title is too easily another one's where nobody can be asked.
-    let by_title = home.stead(&["sessions", "rm", "--yes", "of all"]).with(2);
-    let short = by_title.err.split("stead sessions rm ").nth(1).unwrap().trim().to_owned();
+    let by_title = home.stead(&["sessions", "rm", "of all"]).with(2);
+    let hint = by_title.err.split("stead sessions rm ").nth(1).unwrap();
+    let short = hint.split(' ').next().unwrap().to_owned();
     home.stead(&["sessions", "rm", &short, "first"]).with(2);
     home.stead(&["sessions", "show", "of all"]).with(0);
     home.stead(&["sessions", "rm", &short]).with(0);
     home.stead(&["sessions", "show", "of all"]).with(3);
+    home.stead(&["sessions", "rm", "first again"]).with(0);
+    home.stead(&["run", "one more"]).with(0);
+    home.stead(&["rm", "-y", "ne mor"]).with(0);
     let none = home.stead(&["sessions", "list", "-q", "of all"]).with(0).err;
     assert!(none.contains("no sessions whose title holds \"of all\""), "{none}");
 }

@@ -84,7 +84,7 @@ fn two_terminals_of_different_sizes_show_the_same_program() {
     large.tmux.wait_for("022 abc");
     large.tmux.keys(&["q"]);
     for shell in [&large, &small] {
-        shell.tmux.wait_for("session ended");
+        shell.tmux.wait_for("job ended");
         shell.tmux.tmux(&["resize-window", "-x", "80", "-y", "24"]);
         shell.is_restored();
     }

@@ -66,7 +66,7 @@ fn an_editor_outlives_the_terminal_it_was_started_from() {
         shell.tmux.keys(&["Escape"]);
         shell.tmux.type_in(":wq");
         shell.tmux.keys(&["Enter"]);
-        shell.tmux.wait_for("session ended");
+        shell.tmux.wait_for("job ended");
         shell.is_restored();
         let notes = std::fs::read_to_string(home.work().join("notes")).unwrap();
         assert_eq!(notes, "first words and second words\n");
@@ -86,7 +86,7 @@ fn stranger_agent_outlives_the_terminal_it_was_started_from() {
         shell.tmux.wait_for("first words second words");
         let stopped = home.stead(&["stop", "talker"]).with(0).err;
         assert!(stopped.starts_with("stopped"), "{stopped}");
-        shell.tmux.wait_for("session ended");
+        shell.tmux.wait_for("job ended");
         shell.is_restored();
     }
 }

@@ -123,12 +123,12 @@ fn a_deletion_is_asked_about_unless_it_is_agreed_to() {
     let mut terminal = on_terminal(&home, &["sessions", "rm", "look"]);
     terminal.wait_for("[y]es or [n]o: ");
     terminal.type_in("y\n");
-    terminal.wait_for("deleted");
+    terminal.wait_for("removed · session ");
     assert_eq!(terminal.end(), 0, "{}", terminal.seen);
 
     left_at_a_question(&home);
     let mut terminal = on_terminal(&home, &["sessions", "rm", "--yes", "look"]);
-    terminal.wait_for("deleted");
+    terminal.wait_for("removed · session ");
     assert_eq!(terminal.end(), 0, "{}", terminal.seen);
 }
 

@@ -6,7 +6,7 @@ use stdx::proc_id::ProcId;
 
 use crate::{
     attached::{Shell, gone},
-    home::{Home, read},
+    home::{Home, read, write},
     tmux::{PROMPT, Tmux, children},
 };
 
@@ -249,6 +249,46 @@ fn a_view_that_is_suspended_gives_the_terminal_back_meanwhile() {
     shell.tmux.wait_for("stead view");
     shell.tmux.keys(&["C-c"]);
     shell.is_restored();
+}
+
+#[test]
+fn a_view_that_is_killed_while_it_is_suspended_leaves_the_terminal_to_who_has_it() {
+    let home = home();
+    let shell = Shell::new(&home);
+    write(&home.path("work/text"), &"a line of a page\n".repeat(100));
+    let check = || {
+        let view = shell.tmux.shell_child();
+        let guard = ProcId::of(children(view)[0]).unwrap();
+        signal(&shell, Signal::TSTP);
+        shell.tmux.wait_for("Stopped");
+        shell.is_restored();
+        shell.tmux.type_in("less text");
+        shell.tmux.keys(&["Enter"]);
+        shell.tmux.wait_until("the pager", |screen| screen.starts_with("a line of a page"));
+        let (modes, stty) = (shell.tmux.modes(), shell.tmux.stty());
+        assert!(modes.contains("alternate_on=1"));
+        kill_process(Pid::from_raw(i32::try_from(view).unwrap()).unwrap(), Signal::KILL).unwrap();
+        gone(&guard);
+        assert_eq!((shell.tmux.modes(), shell.tmux.stty()), (modes, stty));
+        shell.tmux.keys(&["q"]);
+        shell.is_restored();
+        shell.tmux.line("clear", PROMPT);
+        shell.tmux.line("echo be''fore", PROMPT);
+    };
+    opened(&shell.tmux);
+    check();
+    // Also one that has had the terminal again in between, and the screen of one session.
+    opened(&shell.tmux);
+    shell.tmux.type_in("/talk");
+    shell.tmux.wait_until("only the talker", |screen| !screen.contains("sleeper"));
+    shell.tmux.keys(&["Enter", "Enter"]);
+    shell.tmux.wait_until("the job alone", |screen| screen.starts_with("hello"));
+    shell.tmux.keys(&["C-]", "d"]);
+    shell.tmux.wait_for("stead view");
+    check();
+    shell.attach("look");
+    shell.tmux.wait_for("I look first.");
+    check();
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::{ffi::OsString, sync::Arc, time::Duration};
 
 use pty::{
     hello::{Control, Reply},
-    job::{FilesError, JobFiles, JobNote, jobs_dir},
+    job::{BrokenStart, FilesError, JobFiles, JobNote, jobs_dir},
 };
 use stdx::{proc_id::ProcId, state_file};
 use tokio::sync::OwnedMutexGuard;
@@ -179,9 +179,13 @@ impl Jobs {
             Err(error) => return Some(refused(&files, &error, now)),
         }
         let note = read_note(&files);
-        if let Err(error) = files.put_exit_back_unless_hosted() {
+        // The host is forgotten before a job is started again, and noted once its program runs.
+        let noted = note.as_ref().filter(|note| note.ended_at.is_none());
+        let is_begun = noted.is_some_and(|note| note.host.is_some());
+        let broken = files.settle_broken_start(is_begun).unwrap_or_else(|error| {
             tracing::warn!(job = %id, %error, "how a job had ended was not put back");
-        }
+            BrokenStart::None
+        });
         let (record, fault) = match files.read() {
             Ok(record) => (record, None),
             Err(FilesError::Missing(_)) if note.is_none() && !files.is_hosted() => {
@@ -193,7 +197,11 @@ impl Jobs {
                 (fault::stand_in(&files, note.as_ref(), now), Some(fault))
             }
         };
-        let note = note.unwrap_or_else(|| JobNote::begun(record.created_at));
+        let mut note = note.unwrap_or_else(|| JobNote::begun(record.created_at));
+        if broken == BrokenStart::Begun {
+            // Also where that was not noted, for want of room: it has no end, and what it left is ended.
+            note.ended_at = None;
+        }
         let mut entry = Entry::new(record, note, None);
         entry.fault = fault;
         let end = match files.read_exit() {

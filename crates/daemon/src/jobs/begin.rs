@@ -168,7 +168,6 @@ impl Jobs {
                 .with_hint(format!("stead stop {id}, then again")));
         }
         entry.check_record()?;
-        self.check_number()?;
         // The end is written down, and whoever saw it has left: a host that says farewell holds its lock.
         entry.ended().wait_for(|ended| *ended).await.ok();
         if let Some(host) = entry.host() {
@@ -176,8 +175,15 @@ impl Jobs {
             timeout(limit, watch::gone(&host)).await.ok();
         }
         let files = self.files(id);
+        // In one turn, as whoever starts a new one: whoever ends all waits for it, and then sees what has begun.
+        let planting = self.planting.lock().await;
+        if self.is_closed() {
+            return Err(draining());
+        }
+        self.check_number()?;
         let now = self.now();
         self.book().begin_again(id, now).ok_or_else(|| missing(id))?;
+        drop(planting);
         let putting = tokio::task::spawn_blocking(move || files.set_exit_aside());
         let put_aside = match putting.await {
             Ok(done) => done.map_err(FilesError::from),
@@ -287,6 +293,7 @@ impl Jobs {
     }
 
     fn record(&self, id: JobId, caller: &Caller, wish: Dispatch) -> Result<JobRecord, Failure> {
+        name::check(&wish.wanted_name())?;
         let name = name::unique(&wish.wanted_name(), &self.book().names());
         let session_file = wish.session_file.or_else(|| session_file(&wish.command, &wish.cwd));
         let is_agent = arbiter::agent::of(&wish.command).is_some();

@@ -33,6 +33,8 @@ pub(super) struct Entry {
     pub(super) fault: Option<Fault>,
     /// Its host died, and what that has left is being ended.
     is_dying: bool,
+    /// Which build its host is, once it has said so.
+    pub(super) host_version: Option<String>,
 }
 
 impl Entry {
@@ -51,6 +53,7 @@ impl Entry {
             ended,
             fault: None,
             is_dying: false,
+            host_version: None,
         }
     }
 
@@ -142,6 +145,7 @@ impl Entry {
             program: Program {
                 command: self.record.command.clone(),
                 pid: self.note.worker_pid.filter(|_| self.is_live()),
+                host_version: self.host_version.clone().filter(|_| self.is_live()),
                 session_file: self.record.session_file.clone(),
                 worktree: self.record.worktree.clone(),
                 env_names: self.record.env_names.clone(),
@@ -229,6 +233,13 @@ impl Book {
         let entry = self.entries.get_mut(id)?;
         edit(&mut entry.note);
         Some(entry.note.clone())
+    }
+
+    /// Notes which build a job's host is; none where it is about to be another one.
+    pub(super) fn set_host_version(&mut self, id: &JobId, version: Option<String>) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.host_version = version;
+        }
     }
 
     /// Takes over what a host tells, as long as its program runs.

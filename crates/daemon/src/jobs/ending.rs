@@ -252,6 +252,10 @@ impl Jobs {
             let (jobs, job, files) = (Arc::clone(self), id.clone(), self.located(id).await);
             let clearing = tokio::task::spawn_blocking(move || {
                 jobs.parts.launcher.end_leftovers(&job);
+                // The end of an earlier life is none of this one.
+                if let Err(error) = files.drop_exit_before() {
+                    tracing::warn!(%job, %error, "how a job had ended before was not removed");
+                }
                 // What it showed last was recorded up to a moment before, and its text was not written.
                 if let Some(text) = pty::record::recover(&files) {
                     stdx::state_file::replace(&files.screen(), text.as_bytes()).ok();

@@ -3,6 +3,7 @@
 use vocab::{
     ids::{Fit, JobId},
     limits::JOB_NAME_CHARS_MAX,
+    outcome::Failure,
 };
 
 /// The jobs that fit a text as well as any does.
@@ -31,6 +32,20 @@ pub(super) fn short(text: &str) -> String {
         return line;
     }
     line.chars().take(JOB_NAME_CHARS_MAX - 1).chain(['…']).collect()
+}
+
+/// Refuses a name that would stand for another job: its id, or what has the form of one, which a later job may get.
+///
+/// # Errors
+/// When it has that form.
+pub(super) fn check(name: &str) -> Result<(), Failure> {
+    if name.parse::<JobId>().is_err() {
+        return Ok(());
+    }
+    let why =
+        format!("the name {name} has the form of a job's id, and would stand for another job");
+    Err(Failure::not_started("invalid_field", why)
+        .with_hint("a name that is not eight digits of 0-9 and a-f"))
 }
 
 /// Makes a name different from those that there are, by a number behind it.
@@ -85,6 +100,11 @@ mod tests {
         check(&["sh", "-c", "printf '\u{1b}[2J'"], "sh -c printf '[2J'");
         let long = of_command(&["x".to_owned(), "y".repeat(JOB_NAME_CHARS_MAX * 2)]);
         assert_eq!(long.chars().count(), JOB_NAME_CHARS_MAX);
+        for (name, fits) in
+            [("0123abcd", false), ("0123abc", true), ("0123abcde", true), ("a job", true)]
+        {
+            assert_eq!(super::check(name).is_ok(), fits, "{name}");
+        }
         let taken = [(id("00000001"), "a".to_owned()), (id("00000002"), "a (2)".to_owned())];
         assert_eq!((unique("a", &taken), unique("b", &taken)), ("a (3)".into(), "b".into()));
     }

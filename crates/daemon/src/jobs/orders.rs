@@ -113,7 +113,10 @@ impl Jobs {
         path: PathBuf,
     ) -> Result<(), Failure> {
         self.allow(caller, id).await?;
-        self.order(id, &Control::Upgrade { path }).await.map(drop)
+        self.order(id, &Control::Upgrade { path }).await?;
+        self.book().set_host_version(id, None);
+        self.learn(id).await;
+        Ok(())
     }
 
     /// Lets go of everyone who looks at a job.
@@ -164,6 +167,7 @@ impl Jobs {
         if wanted.is_empty() {
             return Err(Failure::not_started("invalid_field", "the name is empty"));
         }
+        name::check(&wanted)?;
         let lane = self.lane(caller, id).await?;
         let _turn = lane.lock().await;
         let _planting = self.planting.lock().await;

@@ -177,6 +177,13 @@ impl Life {
     }
 }
 
+/// Lets every other task go on until it has to wait. There is one thread, on which they take turns.
+async fn let_all_go_on() {
+    for _turn in 0..64 {
+        tokio::task::yield_now().await;
+    }
+}
+
 fn person() -> Caller {
     Caller::passed(CallerKind::Person, Carrier::Socket)
 }
@@ -187,6 +194,7 @@ fn wish(command: &[&str], name: Option<&str>) -> Dispatch {
         cwd: "/".into(),
         command: command.iter().map(|word| (*word).to_owned()).collect(),
         env: [("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())].into(),
+        record: true,
         ..Dispatch::default()
     }
 }
@@ -213,6 +221,7 @@ async fn a_job_runs_is_listed_and_ends_as_its_program_does() {
     check(&mut life, "kill -9 $$", "failed", Some("killed by SIGKILL")).await;
     let row = life.run("echo hi; read x; echo got:$x; read y").await;
     assert_eq!((row.condition.state, row.ended_at), (JobState::Working, None));
+    assert_eq!(row.program.host_version.as_deref(), Some(env!("CARGO_PKG_VERSION")));
     life.fact("job_started", &row.id).await;
     life.shows(&id(&row), "hi").await;
     life.jobs.send(&person(), &id(&row), "abc\r".into()).await.unwrap();

@@ -104,11 +104,16 @@ impl Handle {
 impl Jobs {
     /// Asks a host what is known only to it.
     pub(super) async fn learn(&self, id: &JobId) {
-        if self.book().get(id).is_some_and(|entry| entry.note.worker_pid.is_some()) {
+        if self
+            .book()
+            .get(id)
+            .is_some_and(|entry| entry.note.worker_pid.is_some() && entry.host_version.is_some())
+        {
             return;
         }
         let Ok(link) = self.link(id).await else { return };
         if let Ok(Reply::Status(status)) = link.ask(&Control::Status).await {
+            self.book().set_host_version(id, Some(status.version));
             self.book().edit(id, |note| note.worker_pid = Some(status.worker_pid));
             self.save_if_possible(id, Care::Crash).await;
         }

@@ -262,6 +262,10 @@ pub(super) fn row(row: Row) -> JobRow {
         waiting_for: row.condition.waiting_for,
         failure: row.condition.failure,
         pid: row.program.pid,
+        host_version: row
+            .program
+            .host_version
+            .filter(|version| version != env!("CARGO_PKG_VERSION")),
         pinned: row.pinned,
         started_at: row.started_at.to_string(),
         ended_at: row.ended_at.map(|at| at.to_string()),

@@ -6,7 +6,7 @@
 use ::daemon::{caller::Caller, jobs, roster::Kind};
 use sessions::rows::Fitting;
 use vocab::{
-    ids::{JobId, SessionId},
+    ids::{Fit, JobId, SessionId},
     limits::STORE_CANDIDATES_MAX,
 };
 
@@ -60,8 +60,13 @@ pub(super) async fn find(
     let best = fit.into_iter().flatten().min();
     let of_jobs = jobs.filter(|jobs| Some(jobs.fit) == best).map_or_else(Vec::new, rows_of_jobs);
     let of_sessions = sessions.filter(|these| Some(these.fit) == best);
-    let unnamed = of_sessions.as_ref().map_or(0, |these| these.more);
-    let of_sessions = of_sessions.map_or_else(Vec::new, rows_of_sessions);
+    let mut unnamed = of_sessions.as_ref().map_or(0, |these| these.more);
+    let mut of_sessions = of_sessions.map_or_else(Vec::new, rows_of_sessions);
+    if of_jobs.len() == 1 && best == Some(Fit::Part) {
+        // Titles are long, and nearly every short word stands in one: a job is what is meant then.
+        of_sessions.retain(|(which, _)| is_part_of_id(text, which.id()));
+        unnamed = if of_sessions.is_empty() { 0 } else { unnamed };
+    }
     let mut all: Vec<(Which, String)> = of_jobs.into_iter().chain(of_sessions).collect();
     match all.pop() {
         None => Err(nothing(text)),
@@ -71,6 +76,13 @@ pub(super) async fn find(
             Err(several(&all, unnamed))
         }
     }
+}
+
+/// Tells whether a text begins or ends an id.
+fn is_part_of_id(text: &str, id: &str) -> bool {
+    let lower = text.to_lowercase();
+    let bare = id.split_once('_').map_or(id, |(_, bare)| bare);
+    id.starts_with(&lower) || bare.starts_with(&lower) || bare.ends_with(&lower)
 }
 
 /// Says what a text could mean: so many as help a person, and how many more there are.

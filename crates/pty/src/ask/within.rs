@@ -2,7 +2,8 @@
 //! for the other one, and back.
 //!
 //! Whoever shows a job says to its host in which job that happens, and then looks who shows that job in turn, and
-//! so on. It is said before it is looked at, so that of two who come at once one sees the other.
+//! so on. It is said before it is looked at, so that of two who come at once one sees the other. All of it has one
+//! time: a host that is stuck shows nothing, and a person waits for it.
 //!
 //! Not here: what else is shown, and by what a process knows in which job it runs.
 
@@ -12,19 +13,22 @@ use std::{
     time::Duration,
 };
 
+use stdx::paths;
 use vocab::{
-    limits::{HOST_ANSWER_MS_MAX, SHOWN_WITHIN_MAX},
+    limits::{SHOWN_WITHIN_MAX, SHOWN_WITHIN_MS_MAX},
     outcome::Failure,
 };
 
-use super::{Line, ask};
+use super::{AskError, Deadline, Line};
 use crate::hello::{Control, Hello, PROTOCOL, Reply, Role};
 
 /// Says to a host, for as long as it is held, in which job its own job is shown.
 #[derive(Debug)]
-pub struct Within(
-    #[expect(dead_code, reason = "held so that the host hears its end")] Option<Line>,
-);
+pub struct Within {
+    #[expect(dead_code, reason = "held so that the host hears its end")]
+    line: Option<Line>,
+    is_sure: bool,
+}
 
 impl Within {
     /// Says to the host that listens at `shown` that its job is shown in the one whose host listens at `own`.
@@ -32,18 +36,17 @@ impl Within {
     /// # Errors
     /// When the job that is to be shown shows that one itself, be it through others.
     pub fn say(shown: &Path, own: &Path) -> Result<Self, Failure> {
-        if is_same(shown, own) {
+        if shown == own || paths::is_same(shown, own) {
             return Err(refused("this terminal is that job itself"));
         }
-        let patience = Duration::from_millis(HOST_ANSWER_MS_MAX);
-        let within = Some(own.to_owned());
-        let hello = Hello { role: Role::Control, protocol: PROTOCOL, within, ..Hello::default() };
-        let Ok(mut line) = Line::greet(shown, &hello, patience) else {
-            // Whoever shows it finds out the same, and has the words for it.
-            return Ok(Self(None));
+        let deadline = Deadline::after(Duration::from_millis(SHOWN_WITHIN_MS_MAX));
+        let hello = Hello { within: Some(own.to_owned()), ..control() };
+        // One that cannot be talked to shows nothing either: who is to show it finds out the same, and has the words.
+        let Ok(mut line) = greet(shown, &hello, &deadline) else {
+            return Ok(Self { line: None, is_sure: true });
         };
         // Once it has answered, it has heard the first frame too.
-        line.ask(&Control::Status).ok();
+        let mut is_sure = line.ask(&Control::Status, Some(&deadline)).is_ok();
         let mut seen = BTreeSet::new();
         let mut next = vec![own.to_owned()];
         while let Some(socket) = next.pop() {
@@ -53,28 +56,42 @@ impl Within {
             if !seen.insert(socket.clone()) {
                 continue;
             }
-            let above = above(&socket);
-            if above.iter().any(|above| is_same(above, shown)) {
+            let above = match above(&socket, &deadline) {
+                Ok(above) => above,
+                // Where nobody listens, nothing is shown.
+                Err(error) => {
+                    is_sure &= matches!(error, AskError::Gone(_));
+                    continue;
+                }
+            };
+            if above.iter().any(|above| above == shown || paths::is_same(above, shown)) {
                 return Err(refused("that job shows the one that this terminal is"));
             }
             next.extend(above);
         }
-        Ok(Self(Some(line)))
+        Ok(Self { line: Some(line), is_sure })
+    }
+
+    /// Tells whether all have answered who were asked: else two jobs may show each other.
+    #[must_use]
+    pub fn is_sure(&self) -> bool {
+        self.is_sure
     }
 }
 
-/// Returns the sockets of the hosts in whose jobs a job is shown. Where nobody answers, it is shown nowhere.
-fn above(socket: &Path) -> Vec<PathBuf> {
-    match ask(socket, &Control::Status) {
-        Ok(Reply::Status(status)) => status.shown_within,
-        Ok(_) | Err(_) => Vec::new(),
-    }
+/// Returns the sockets of the hosts in whose jobs a job is shown.
+fn above(socket: &Path, deadline: &Deadline) -> Result<Vec<PathBuf>, AskError> {
+    let reply = greet(socket, &control(), deadline)?.ask(&Control::Status, Some(deadline))?;
+    let Reply::Status(status) = reply else { return Ok(Vec::new()) };
+    Ok(status.shown_within)
 }
 
-/// Tells whether two names are those of one socket.
-fn is_same(one: &Path, other: &Path) -> bool {
-    let file = |path: &Path| rustix::fs::stat(path).ok().map(|found| (found.st_dev, found.st_ino));
-    one == other || file(one).is_some_and(|one| Some(one) == file(other))
+fn control() -> Hello {
+    Hello { role: Role::Control, protocol: PROTOCOL, ..Hello::default() }
+}
+
+fn greet(socket: &Path, hello: &Hello, deadline: &Deadline) -> Result<Line, AskError> {
+    Line::greet(socket, hello, deadline.left()?)
 }
 
 fn refused(why: &str) -> Failure {

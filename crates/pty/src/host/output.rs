@@ -117,8 +117,11 @@ impl Host {
     pub(super) fn write_paper(&mut self) {
         self.paper.unwritten = None;
         self.paper.recorder.flush();
-        // On a full disk the old text stands; the next one is tried again.
-        state_file::replace(&self.files.screen(), text::of(&self.mirror).as_bytes()).ok();
+        // Whoever wants nothing recorded does not want its last screen to stay behind either.
+        if self.paper.recorder.is_on() {
+            // On a full disk the old text stands; the next one is tried again.
+            state_file::replace(&self.files.screen(), text::of(&self.mirror).as_bytes()).ok();
+        }
         memory::give_back();
     }
 }

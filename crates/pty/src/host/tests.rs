@@ -102,7 +102,7 @@ impl Job {
         let (sender, told) = mpsc::sync_channel(1);
         let files = self.files.clone();
         let ready = move || sender.send(()).unwrap();
-        let thread = std::thread::spawn(move || run_by(clock, &files, None, ready));
+        let thread = std::thread::spawn(move || run_by(clock, (&files, None), || (), ready));
         self.thread = Some(thread);
         match told.recv() {
             Ok(()) => Ok(self),

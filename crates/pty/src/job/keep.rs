@@ -40,6 +40,26 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FilesE
     }
 }
 
+/// What became of a start that nobody has finished.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BrokenStart {
+    /// There is none, or its host lives.
+    None,
+    /// No program began, and how the job had ended stands again.
+    PutBack,
+    /// A program may have begun, and how it ended was not told.
+    Begun,
+}
+
+/// Renames a file, and tells whether it was there.
+fn rename_if_there(from: &Path, to: &Path) -> io::Result<bool> {
+    match state_file::set_aside(from, to) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Gives a file that cannot be read another name beside, which nobody else has.
 fn set_aside(path: &Path) -> io::Result<()> {
     state_file::set_aside(path, &free_beside(path)?)
@@ -207,8 +227,9 @@ impl JobFiles {
     /// When it cannot be renamed; it stands then.
     pub fn set_exit_aside(&self) -> io::Result<()> {
         if state_file::size(&self.exit())?.is_none() {
-            // One that stands aside is of a start that was broken off, and still the last end.
-            return Ok(());
+            // One that stands aside is of a start that was broken off, and still the last end, unless a program
+            // began after it.
+            return state_file::remove(&self.exit_begun()).map(drop);
         }
         self.drop_exit_before()?;
         if self.read_exit().is_err() {
@@ -218,28 +239,46 @@ impl JobFiles {
         state_file::set_aside(&self.exit(), &self.exit_before())
     }
 
+    /// Marks how the job ended before as no longer its end: a program is about to begin. Where it does not,
+    /// [`Self::put_exit_back`] takes that back.
+    ///
+    /// # Errors
+    /// When it cannot be renamed.
+    pub fn mark_begun(&self) -> io::Result<()> {
+        rename_if_there(&self.exit_before(), &self.exit_begun()).map(drop)
+    }
+
     /// Puts back how the job ended before somebody tried to start it again, over what is said of that, and tells
-    /// whether there was anything to put back.
+    /// whether there was anything to put back. For whoever knows that no program began.
     ///
     /// # Errors
     /// When it cannot be renamed.
     pub fn put_exit_back(&self) -> io::Result<bool> {
-        match state_file::set_aside(&self.exit_before(), &self.exit()) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
+        let is_back = rename_if_there(&self.exit_begun(), &self.exit())?;
+        Ok(rename_if_there(&self.exit_before(), &self.exit())? || is_back)
     }
 
-    /// Does so where a start was broken off and no host is left that would. One that lives decides itself.
+    /// Finishes a start that was broken off where no host is left that would: what ended last is put back, unless
+    /// a program may have begun after it. One that lives decides itself. `is_begun` says what is known besides:
+    /// that a host was noted after the end before was put aside.
     ///
     /// # Errors
     /// When it cannot be renamed.
-    pub fn put_exit_back_unless_hosted(&self) -> io::Result<()> {
+    pub fn settle_broken_start(&self, is_begun: bool) -> io::Result<BrokenStart> {
         let stands = |path: &Path| matches!(state_file::size(path), Ok(Some(_)));
-        // Where there is an end that is newer, that is the truth.
-        let is_last = stands(&self.exit_before()) && !stands(&self.exit());
-        if is_last && !self.is_hosted() { self.put_exit_back().map(drop) } else { Ok(()) }
+        let (before, begun) = (stands(&self.exit_before()), stands(&self.exit_begun()));
+        if !before && !begun || self.is_hosted() {
+            return Ok(BrokenStart::None);
+        }
+        if stands(&self.exit()) {
+            // An end that is newer is the truth.
+            return Ok(BrokenStart::None);
+        }
+        if begun || is_begun {
+            return Ok(BrokenStart::Begun);
+        }
+        self.put_exit_back()?;
+        Ok(BrokenStart::PutBack)
     }
 
     /// Forgets how a job did not begin that had no end on record before.
@@ -257,11 +296,14 @@ impl JobFiles {
     /// # Errors
     /// When it cannot be removed.
     pub fn drop_exit_before(&self) -> io::Result<()> {
-        let before = self.exit_before();
-        if read::<ExitRecord>(&before).is_err() {
-            return state_file::set_aside(&before, &free_beside(&self.exit())?);
+        for before in [self.exit_begun(), self.exit_before()] {
+            if read::<ExitRecord>(&before).is_err() {
+                state_file::set_aside(&before, &free_beside(&self.exit())?)?;
+            } else {
+                state_file::remove(&before)?;
+            }
         }
-        state_file::remove(&before).map(drop)
+        Ok(())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Job files: what is written is read, and what is none of ours is said to be so.
 
+#![expect(clippy::disallowed_methods, reason = "reads a file as whoever knows only its wire")]
+
 use std::{fs, io::Write as _};
 
 use serde_json::{Value, json};
@@ -66,7 +68,19 @@ fn an_end_has_the_shape_of_the_wire() {
     assert_eq!(files.read_exit().unwrap(), None);
     let exit = ExitRecord { code: Some(0), signal: None, at: 5, stopped: false, failure: None };
     files.write_exit(&exit).unwrap();
-    assert_eq!(files.read_exit().unwrap(), Some(exit));
+    let written = |files: &JobFiles| -> Value {
+        serde_json::from_slice(&fs::read(files.exit()).unwrap()).unwrap()
+    };
+    let told = json!({"code": 0, "signal": null, "at": 5, "stopped": false});
+    assert_eq!((written(&files), files.read_exit().unwrap()), (told, Some(exit)));
+    let failure = Some(Failure::not_started("cwd_missing", "m"));
+    let exit = ExitRecord { code: None, signal: None, at: 6, stopped: true, failure };
+    files.write_exit(&exit).unwrap();
+    let failure = json!({"code": "cwd_missing", "effect": "not_started", "message": "m"});
+    let told = json!({
+        "code": null, "signal": null, "at": 6, "stopped": true, "failure": failure,
+    });
+    assert_eq!((written(&files), files.read_exit().unwrap()), (told, Some(exit)));
     // As the first of its kind wrote it.
     let old = br#"{"code":null,"signal":"SIGKILL","at":7}"#;
     state_file::publish(&files.exit(), old).unwrap();

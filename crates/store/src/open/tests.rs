@@ -99,5 +99,33 @@ async fn what_was_opened_on_a_full_disk_is_written_once_there_is_room() {
         let next = writer(&options, migrate::STEPS).unwrap();
         assert_eq!((next.epoch, next.opening.unclean), (store.epoch().number + 1, false));
     }
-    assert_eq!(vocab::limits::STORE_ROOM_RETRY_MS, 2_000);
+}
+
+#[test]
+fn an_epoch_that_was_taken_late_is_taken_once_and_from_nobody_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::new(dir.path().join("state/stead.db"), Clock::system());
+    // As a process leaves it that was killed.
+    std::mem::forget(writer(&options, migrate::STEPS).unwrap());
+    let path = files::prepare(&options.path).unwrap();
+    let options = Options { path: path.clone(), ..options };
+    let held = held::open(&options, &path, migrate::STEPS.len()).unwrap();
+    let epoch = Epoch { store_id: held.store_id, number: held.epoch };
+    let taken = |conn: &Connection| {
+        let seq: i64 = conn
+            .query_row("SELECT seq FROM sqlite_sequence WHERE name = 'facts'", [], |row| row.get(0))
+            .unwrap();
+        (meta_count(conn, "epoch").unwrap(), seq)
+    };
+    let first = taken(&again(&options, &epoch, "mine").unwrap());
+    assert_eq!(first.0, epoch.number);
+    // What came after it failed, and it is tried again.
+    assert_eq!(taken(&again(&options, &epoch, "mine").unwrap()), first);
+    let stale = again(&options, &epoch, "another's").unwrap_err();
+    assert!(matches!(stale, StoreError::StaleEpoch { .. }) && !stale.may_pass(), "{stale:?}");
+    let later = writer(&options, migrate::STEPS).unwrap();
+    let stale = again(&options, &epoch, "mine").unwrap_err();
+    assert!(matches!(stale, StoreError::StaleEpoch { .. }), "{stale:?}");
+    // Whoever has it keeps it.
+    assert_eq!(meta_count(&later.conn, "epoch").unwrap(), later.epoch);
 }

@@ -8,7 +8,7 @@ use vocab::{
 
 use crate::{
     error::StoreError,
-    rows::{Filter, Fitting, Page, Resolved, SessionRow},
+    rows::{Filter, Fitting, Page, SessionRow},
     sql::{SESSION_COLUMNS, int, session_row},
 };
 
@@ -71,15 +71,6 @@ pub(crate) fn page(conn: &Connection, filter: &Filter) -> Result<Page, StoreErro
         _ => None,
     };
     Ok(Page { sessions: rows.into_iter().map(|(session, _)| session).collect(), next })
-}
-
-pub(crate) fn resolve(conn: &Connection, text: &str) -> Result<Resolved, StoreError> {
-    let mut found = fitting(conn, text)?.map(|fitting| fitting.sessions).unwrap_or_default();
-    Ok(match found.len() {
-        0 => Resolved::None,
-        1 => found.pop().map_or(Resolved::None, |session| Resolved::One(Box::new(session))),
-        _ => Resolved::Many(found),
-    })
 }
 
 /// Finds those that fit a text best.

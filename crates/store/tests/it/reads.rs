@@ -2,7 +2,7 @@
 
 use store::{
     Batch, Change, Cursor, NewSession, Phase, Store, StoreError,
-    rows::{Filter, MessagePage, Resolved},
+    rows::{Filter, MessagePage},
 };
 use vocab::{
     fact::SessionFact,
@@ -138,50 +138,40 @@ async fn short_forms_resolve_or_name_the_candidates() {
     for number in 0..STORE_CANDIDATES_MAX + 5 {
         ids.push(session(&store, &format!("fix the parser {number}")).await);
     }
-    let one = |resolved: Resolved| match resolved {
-        Resolved::One(session) => Some(session.id),
-        Resolved::None | Resolved::Many(_) => None,
+    let found = async |form: &str| match store.fitting(form).await.unwrap() {
+        Some(fitting) => fitting.sessions.into_iter().map(|session| session.id).collect(),
+        None => Vec::new(),
     };
     let full = ids[3].as_str();
     for form in [full, &full[4..], &full[20..]] {
-        assert_eq!(one(store.resolve(form).await.unwrap()), Some(ids[3].clone()), "{form}");
+        assert_eq!(found(form).await, [ids[3].clone()], "{form}");
     }
     // Lists show the last eight digits; the beginning of those is what people type.
     let shown: Vec<&str> = ids.iter().map(|id| &id.as_str()[28..]).collect();
     let five = |form: &str| shown.iter().filter(|known| known.starts_with(&form[..5])).count();
     let typed = shown.iter().position(|form| five(form) == 1).unwrap();
-    let found = store.resolve(&shown[typed][..5]).await.unwrap();
-    assert_eq!(one(found), Some(ids[typed].clone()));
+    assert_eq!(found(&shown[typed][..5]).await, [ids[typed].clone()]);
     let first = |digit: char| shown.iter().filter(|form| form.starts_with(digit)).count();
     let shared = shown.iter().filter_map(|form| form.chars().next()).find(|d| first(*d) > 1);
-    let several = store.resolve(&shared.unwrap().to_string()).await.unwrap();
-    assert!(matches!(several, Resolved::Many(_)), "{several:?}");
-    assert_eq!(one(store.resolve("PARSER 17").await.unwrap()), Some(ids[17].clone()));
+    assert!(1 < found(&shared.unwrap().to_string()).await.len());
+    assert_eq!(found("PARSER 17").await, [ids[17].clone()]);
     // A part of a title is as good as one of an id, and the whole title better than either.
     let named = session(&store, &format!("like {}", &full[20..])).await;
-    match store.resolve(&full[20..]).await.unwrap() {
-        Resolved::Many(found) => {
-            let found: Vec<_> = found.into_iter().map(|session| session.id).collect();
-            assert_eq!(found, [named, ids[3].clone()]);
-        }
-        other @ (Resolved::One(_) | Resolved::None) => panic!("{other:?}"),
-    }
+    assert_eq!(found(&full[20..]).await, [named, ids[3].clone()]);
     let whole = session(&store, &full[20..]).await;
-    assert_eq!(one(store.resolve(&full[20..]).await.unwrap()), Some(whole));
-    let fitting = store.fitting("the parser").await.unwrap().unwrap();
-    assert_eq!((fitting.sessions.len(), fitting.more), (STORE_CANDIDATES_MAX, 5));
+    assert_eq!(found(&full[20..]).await, [whole]);
+    let fits = store.fitting("the parser").await.unwrap().unwrap();
+    assert_eq!(
+        (fits.fit, fits.sessions.len(), fits.more),
+        (vocab::ids::Fit::Part, STORE_CANDIDATES_MAX, 5)
+    );
     for form in ["s", "fix the"] {
-        match store.resolve(form).await.unwrap() {
-            Resolved::Many(found) => {
-                let newest = ids.last().unwrap();
-                assert_eq!((found.len(), &found[0].id), (STORE_CANDIDATES_MAX, newest));
-            }
-            other @ (Resolved::One(_) | Resolved::None) => panic!("{form}: {other:?}"),
-        }
+        let found = found(form).await;
+        assert_eq!((found.len(), &found[0]), (STORE_CANDIDATES_MAX, ids.last().unwrap()), "{form}");
     }
     // What all ids begin with names none of them.
     for form in ["", "%", "zzz", "ses", "ses_", "SES_"] {
-        assert_eq!(store.resolve(form).await.unwrap(), Resolved::None, "{form}");
+        assert_eq!(store.fitting(form).await.unwrap(), None, "{form}");
     }
 }
 

@@ -1,12 +1,15 @@
 //! The signals that matter to a program on a terminal, and stopping as one of them asks for.
 
-use std::{io, os::fd::OwnedFd};
-
-use rustix::process::{
-    Signal, WaitId, WaitIdOptions, getpid, kill_process, pidfd_send_signal, waitid,
+use std::{
+    io,
+    os::fd::{AsFd as _, OwnedFd},
 };
 
-use tokio::signal::unix::{self, SignalKind};
+use rustix::process::{Signal, WaitId, WaitIdOptions, getpid, kill_process, waitid};
+use tokio::{
+    signal::unix::{self, SignalKind},
+    task::JoinHandle,
+};
 
 /// What a signal said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,18 +91,12 @@ pub(super) fn stop() {
     kill_process(getpid(), Signal::STOP).ok();
 }
 
-/// Stops a child that has the terminal, which gives it back before, and then this process; both go on together.
-pub(super) async fn stop_with(child: &OwnedFd) {
-    // A child that has ended meanwhile is seen by whoever waits for it.
-    pidfd_send_signal(child, Signal::TSTP).ok();
-    if let Ok(child) = child.try_clone() {
-        let stopped = tokio::task::spawn_blocking(move || {
-            use std::os::fd::AsFd as _;
-            let or_ended = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-            waitid(WaitId::PidFd(child.as_fd()), or_ended)
-        });
-        stopped.await.ok();
-    }
-    stop();
-    pidfd_send_signal(child, Signal::CONT).ok();
+/// Waits beside for the moment when a child was stopped or has ended. None where the system refuses a handle.
+pub(super) fn stopped(child: &OwnedFd) -> Option<JoinHandle<()>> {
+    let child = child.try_clone().ok()?;
+    Some(tokio::task::spawn_blocking(move || {
+        let or_ended = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        // Whoever waits for its end may have been first.
+        waitid(WaitId::PidFd(child.as_fd()), or_ended).ok();
+    }))
 }

@@ -1,9 +1,6 @@
-//! The edges of the loop: its queue, and the program that shows a job.
-
-#![expect(clippy::disallowed_methods, reason = "starts a program that says why it fails")]
+//! The edges of the loop: its queue, and what is no terminal.
 
 use super::*;
-use std::process::{Command as Program, Stdio};
 
 #[test]
 fn what_is_told_waits_in_a_bounded_queue() {
@@ -13,21 +10,6 @@ fn what_is_told_waits_in_a_bounded_queue() {
         sender.try_send(Msg::Paste(String::new())).unwrap();
     }
     assert!(sender.try_send(Msg::Paste(String::new())).is_err());
-}
-
-#[test]
-fn what_could_not_be_shown_says_why() {
-    let check = |line: &str, expected: Result<(), &str>| {
-        let mut program = Program::new("sh");
-        program.args(["-c", line]).stdin(Stdio::null()).stderr(Stdio::piped());
-        let told = ended(program.spawn().unwrap());
-        assert_eq!(told, expected.map_err(str::to_owned), "{line}");
-    };
-    check("echo detached >&2", Ok(()));
-    check("echo 'stead: it has ended' >&2; echo more >&2; exit 1", Err("it has ended"));
-    check("exit 3", Err("the job could not be shown: exit status: 3"));
-    let long = "x".repeat(usize::try_from(VIEW_ERROR_BYTES_MAX).unwrap());
-    check(&format!("printf {long} >&2; exit 1"), Err(&long));
 }
 
 #[tokio::test]
@@ -40,7 +22,7 @@ async fn a_view_without_a_terminal_is_refused() {
         attach: |_| Err(io::ErrorKind::Unsupported.into()),
     };
     if !io::IsTerminal::is_terminal(&io::stdin()) {
-        let refused = run(setup, Wanted::default()).await.unwrap_err();
+        let refused = run(setup, Wanted::default(), None).await.unwrap_err();
         assert_eq!(refused.code, "not_a_terminal");
     }
 }

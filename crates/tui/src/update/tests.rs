@@ -1,5 +1,7 @@
 //! What keys and news do, as values.
 
+mod kept;
+
 use super::*;
 use crate::{
     msg::{Haste, Named, Size},

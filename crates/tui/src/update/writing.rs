@@ -45,10 +45,12 @@ impl State {
                 let text = editor.text().trim();
                 if let Some(line) = text.strip_prefix('!') {
                     if let Some(command) = words::command(line) {
+                        self.memory.begun = Some(text.to_owned());
                         self.order(Order::Start { command }, commands);
                     }
                 } else if !text.is_empty() {
                     let prompt = text.to_owned();
+                    self.memory.begun = Some(text.to_owned());
                     self.order(Order::Ask { prompt }, commands);
                 }
                 return;

@@ -16,7 +16,6 @@ use crate::{
 pub(super) fn draw(page: &mut Page<'_>, state: &State) -> Option<Position> {
     let columns = state.size.columns;
     let (y_line, y_keys) = (state.size.lines - 2, state.size.lines - 1);
-    keys(page, state, y_keys);
     let written: Option<(String, &Editor)> = match &state.mode {
         Mode::Filter(editor) => Some(("show only: ".to_owned(), editor)),
         Mode::New(editor) => Some((format!("new in {}: ", dir(state, &state.place.cwd)), editor)),
@@ -33,6 +32,12 @@ pub(super) fn draw(page: &mut Page<'_>, state: &State) -> Option<Position> {
         }
         Mode::Normal | Mode::Confirm { .. } | Mode::Opening(_) | Mode::Help => None,
     };
+    let refused = state.notice.as_ref().filter(|notice| notice.is_failure && written.is_some());
+    match refused {
+        // The line itself is taken by what was refused, and is there to be sent again.
+        Some(notice) => _ = page.put((1, y_keys), columns - 1, &notice.text, page.palette.alarm()),
+        None => keys(page, state, y_keys),
+    }
     if let Some((label, editor)) = written {
         // A long name leaves room for what is written.
         let label = text::cut(&label, columns / 2);
@@ -56,7 +61,10 @@ pub(super) fn draw(page: &mut Page<'_>, state: &State) -> Option<Position> {
             let why = clean::line(why);
             (format!("trying again (or: stead daemon start) · {why}"), page.palette.alarm())
         }
-        (_, None, Link::Connecting | Link::Live) => return None,
+        (_, None, Link::Connecting | Link::Live) => match &state.memory.way_back {
+            Some(way_back) => (way_back.clone(), Style::new()),
+            None => return None,
+        },
     };
     page.put((1, y_line), columns - 1, &text, style);
     None

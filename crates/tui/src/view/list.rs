@@ -4,7 +4,7 @@ use api::job::{JobRow, RowKind};
 use ratatui_core::style::{Modifier, Style};
 use vocab::job::JobState;
 
-use super::{Page, ago, dir};
+use super::{Page, ago, place};
 use crate::{
     clean,
     list::{Entry, since},
@@ -83,7 +83,7 @@ fn row(page: &mut Page<'_>, state: &State, y: usize, columns: &Columns, row: &Jo
     page.put((x, y), columns.detail, &detail(row), style);
     x += columns.detail + 1;
     if 0 < columns.dir {
-        let shown = text::cut_front(&dir(state, &row.cwd), columns.dir);
+        let shown = text::cut_front(&place(state, row), columns.dir);
         page.put((x, y), columns.dir, &shown, page.palette.aside());
     }
     let age = ago(state, since(row));
@@ -114,6 +114,7 @@ pub(super) fn detail(row: &JobRow) -> String {
     let how = match (&row.waiting_for, &row.status) {
         // The heading says that it waits.
         (Some(waits_for), _) if row.state == JobState::Blocked => waits_for.clone(),
+        (Some(waits_for), _) if row.kind == RowKind::Session => format!("waits: {waits_for}"),
         (Some(waits_for), _) => format!("waits for {waits_for}"),
         (None, Some(status)) => status.clone(),
         (None, None) if row.state == JobState::Working => "runs".to_owned(),

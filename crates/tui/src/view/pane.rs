@@ -2,7 +2,7 @@
 
 use ratatui_core::style::{Color, Style};
 
-use super::{Page, Palette, dir, list};
+use super::{Page, Palette, dir, list, place};
 use crate::{
     call, clean,
     list::session_state,
@@ -64,7 +64,7 @@ fn title(state: &State, watched: &Watched) -> String {
         facts.push(dir(state, &transcript.cwd));
     } else if let Some(row) = state.list.find(&watched.who.id) {
         facts.push(list::detail(row));
-        facts.push(dir(state, &row.cwd));
+        facts.push(place(state, row));
     }
     facts.retain(|fact| !fact.is_empty());
     facts.join(" · ")

@@ -205,4 +205,7 @@ limits! { FACES:
     VIEW_ERROR_BYTES_MAX: u64 = 4_096, "bytes",
         "what is read of why a job could not be shown; its first line is told",
         "tui::what_could_not_be_shown_says_why";
+    VIEW_SHOWN_END_MS_MAX: u64 = 2_000, "ms",
+        "for what shows a job to give the terminal back once it was told to end; it is killed then, and its guard does",
+        "tui::what_shows_a_job_and_neither_stops_nor_ends_is_killed";
 }

@@ -137,7 +137,7 @@ limits! { GROUND:
         "store::on_a_full_disk_what_is_stored_is_read_and_nothing_is_written";
     STORE_ROOM_RETRY_MS: u64 = 2_000, "ms",
         "until a daemon that began on a full disk looks for room again; somebody has just made some",
-        "store::what_was_opened_on_a_full_disk_is_written_once_there_is_room";
+        "cli::what_could_not_be_done_on_a_full_disk_is_tried_at_intervals_until_it_is_done";
     STORE_QUEUE_BYTES_MAX: usize = 8 << 20, "bytes",
         "batches that wait for the writer; a caller beyond it waits, so a slow disk holds the runs back",
         "store::a_full_queue_holds_the_caller_back";

@@ -122,4 +122,7 @@ limits! { ROOMS:
     ROSTER_SESSIONS_MAX: usize = 1_000, "sessions",
         "in the list of jobs and sessions, latest activity first; `sessions list` pages through all",
         "sessions::so_many_sessions_stand_in_the_list_of_all";
+    ROSTER_QUESTION_CHARS_MAX: usize = 120, "characters",
+        "of the call that a session asks for, in lists and notifications; all of it is asked where it is answered",
+        "sessions::a_question_takes_one_line_and_no_more_than_its_room";
 }

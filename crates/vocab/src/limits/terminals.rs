@@ -136,7 +136,7 @@ limits! { TERMINALS:
         "daemon::a_screen_file_over_its_bound_is_refused";
     HOST_READY_MS_MAX: u64 = 10_000, "ms",
         "for a host to begin its program; one that does not is ended",
-        "cli::a_host_that_says_nothing_is_ended";
+        "cli::a_host_that_is_not_ready_in_time_is_ended";
     // pty, the attached terminal
     ATTACH_KEYS_BYTES_MAX: usize = 256, "bytes",
         "a key's sequence that is still coming, or what came after the first of two detach keys; a longer one is none",
@@ -146,7 +146,7 @@ limits! { TERMINALS:
         "pty::typing_that_a_host_does_not_take_is_bounded";
     ATTACH_FENCE_MS_MAX: u64 = 150, "ms",
         "for the terminal's last answer, so that none is typed into the shell; those who answer do at once",
-        "pty::late_answers_are_swallowed_up_to_the_fence";
+        "pty::a_terminal_that_answers_nothing_is_waited_for_only_so_long";
     ATTACH_RESTORE_MS_MAX: u64 = 1_000, "ms",
         "for a terminal that is stuck to take what restores it; its modes are set back all the same",
         "pty::a_terminal_that_is_stuck_does_not_hold_the_end_up";
@@ -269,9 +269,12 @@ limits! { TERMINALS:
         "daemon::so_many_facts_wait_for_the_store_and_the_oldest_go_first";
     JOB_FACTS_RETRY_MS: u64 = 1_000, "ms",
         "until such facts are tried again; a disk that was full for a moment costs a person no more",
-        "daemon::so_many_facts_wait_for_the_store_and_the_oldest_go_first";
+        "daemon::a_fact_that_was_not_stored_is_tried_again_after_a_while";
     // jobs inside jobs
     SHOWN_WITHIN_MAX: usize = 32, "jobs",
         "that show one another in a row, each asked in turn before another one is shown; three are a puzzle",
         "pty::so_many_jobs_in_a_row_are_asked_and_no_more";
+    SHOWN_WITHIN_MS_MAX: u64 = 2_000, "ms",
+        "for all of them to say what they are shown in; one that is stuck shows nothing, and a person waits for it",
+        "pty::jobs_that_do_not_answer_hold_up_whoever_shows_one_once";
 }

@@ -27,7 +27,7 @@ use vocab::{
 
 use crate::{
     compose::{self, Composed},
-    exit,
+    env, exit,
     log::Log,
     print,
     role::daemon::chores,
@@ -38,6 +38,7 @@ pub(crate) fn run(paths: Paths, port: u16, detach: bool) -> anyhow::Result<ExitC
     if detach {
         // A session of our own: the starter's terminal does not take us along.
         rustix::process::setsid().ok();
+        env::be_called();
     }
     let result = start(paths, port, detach);
     if let (Err(error), true) = (&result, detach) {

@@ -11,13 +11,18 @@ use api::{
     routes::Endpoint,
 };
 use daemon::paths::Paths;
-use vocab::outcome::Failure;
+use pty::job::{JobFiles, jobs_dir};
+use stdx::state_file;
+use vocab::{ids::JobId, limits::JOBS_MAX, outcome::Failure};
 
 use super::status;
 use crate::{
     client, exit, print,
     role::{run::ask, sessions::can_ask},
 };
+
+/// What is asked where a daemon runs.
+const QUESTION: &str = "Stop the daemon?";
 
 /// What is alive in a daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,37 +38,70 @@ pub(super) async fn run(
     agreed: bool,
 ) -> anyhow::Result<ExitCode> {
     let client::Found::Alive(client, registration) = client::find(paths).await? else {
-        return nobody(paths).await;
+        return nobody(paths, wish, agreed).await;
     };
     let alive = alive(&client).await;
-    let mut keep_jobs = wish.keep_jobs;
-    if !agreed && can_ask() && alive.is_some_and(|alive| alive.ends(keep_jobs)) {
-        match asked(alive, keep_jobs).await {
-            Wish::All => {}
-            Wish::KeepJobs => keep_jobs = true,
-            Wish::Nothing => {
-                print::err("stead: the daemon goes on\n");
-                return Ok(ExitCode::from(exit::REFUSED));
-            }
-        }
-    }
-    let ended = status::watch_end(registration.pid);
-    let body = StopRequest { keep_jobs };
-    match client.json::<_, Done>(Endpoint::DaemonStop, Target::default(), Some(&body)).await {
-        // It ends already, because somebody else stopped it; its end is waited for all the same.
-        Ok(_) | Err(ClientError::Unreachable(_) | ClientError::Broken(_)) => {}
-        Err(error) => return Err(Failure::from(error).into()),
-    }
-    ended.await?;
+    let Some(keep_jobs) = agreement(alive, wish, (agreed, QUESTION)).await else {
+        print::err("stead: the daemon goes on\n");
+        return Ok(ExitCode::from(exit::REFUSED));
+    };
+    end(&client, registration.pid, keep_jobs).await?;
     let what = alive.map_or_else(String::new, |alive| alive.told(keep_jobs));
     print::err(&format!("stead: the daemon has stopped{what}\n"));
     Ok(ExitCode::from(exit::OK))
 }
 
-/// Says that there is no daemon to be stopped.
-async fn nobody(paths: &Paths) -> anyhow::Result<ExitCode> {
+/// Finds out whether jobs are to be kept, by asking where something ends and somebody can be asked; none where
+/// nothing is to be done.
+async fn agreement(
+    alive: Option<Alive>,
+    wish: StopRequest,
+    (agreed, question): (bool, &str),
+) -> Option<bool> {
+    let keeps_jobs = wish.keep_jobs;
+    if agreed || !can_ask() || !alive.is_some_and(|alive| alive.ends(keeps_jobs)) {
+        return Some(keeps_jobs);
+    }
+    match asked(alive, keeps_jobs, question).await {
+        Wish::All => Some(keeps_jobs),
+        Wish::KeepJobs => Some(true),
+        Wish::Nothing => None,
+    }
+}
+
+/// Ends a daemon, and waits for that.
+async fn end(client: &Client, pid: u32, keep_jobs: bool) -> Result<(), Failure> {
+    let ended = status::watch_end(pid);
+    let body = StopRequest { keep_jobs };
+    match client.json::<_, Done>(Endpoint::DaemonStop, Target::default(), Some(&body)).await {
+        // It ends already, because somebody else stopped it; its end is waited for all the same.
+        Ok(_) | Err(ClientError::Unreachable(_) | ClientError::Broken(_)) => {}
+        Err(error) => return Err(Failure::from(error)),
+    }
+    ended.await
+}
+
+/// Says that there is no daemon to be stopped. Jobs that it has left run on all the same: whoever stops what Stead
+/// runs means them too, and a daemon that is started for it finds and ends them.
+async fn nobody(paths: &Paths, wish: StopRequest, agreed: bool) -> anyhow::Result<ExitCode> {
     if let Some(busy) = client::checking(paths) {
         return Err(busy.into());
+    }
+    let alive = Alive { jobs: hosted(paths), runs: 0 };
+    if 0 < alive.jobs {
+        let question = "No daemon is running. End what runs without it?";
+        let Some(keep_jobs) = agreement(Some(alive), wish, (agreed, question)).await else {
+            print::err("stead: the jobs go on\n");
+            return Ok(ExitCode::from(exit::REFUSED));
+        };
+        if !keep_jobs {
+            let (client, registration) = client::start(paths).await?;
+            end(&client, registration.pid, keep_jobs).await?;
+        }
+        let what = Alive::counted(alive.jobs, "job").unwrap_or_default();
+        let word = if keep_jobs { "kept" } else { "ended" };
+        print::err(&format!("stead: no daemon was running; {what} {word}\n"));
+        return Ok(ExitCode::from(exit::OK));
     }
     print::err("stead: no daemon is running\n");
     if let Some(pid) = client::unregistered(paths).await {
@@ -74,6 +112,14 @@ async fn nobody(paths: &Paths) -> anyhow::Result<ExitCode> {
         ));
     }
     Ok(ExitCode::from(exit::OK))
+}
+
+/// Counts the jobs that run, by their files: there is nobody else to be asked.
+fn hosted(paths: &Paths) -> u64 {
+    let names = state_file::names(&jobs_dir(&paths.home), None, JOBS_MAX).unwrap_or_default();
+    let ids = names.iter().filter_map(|name| name.to_str()?.parse::<JobId>().ok());
+    let hosted = ids.filter(|id| JobFiles::new(&paths.home, &paths.runtime, id).is_hosted());
+    u64::try_from(hosted.count()).unwrap_or(u64::MAX)
 }
 
 /// Counts what is alive. A daemon that does not say is stopped all the same.
@@ -119,15 +165,12 @@ enum Wish {
     Nothing,
 }
 
-async fn asked(alive: Option<Alive>, keeps_jobs: bool) -> Wish {
+async fn asked(alive: Option<Alive>, keeps_jobs: bool, question: &str) -> Wish {
     let Some(alive) = alive else { return Wish::All };
     let offers = 0 < alive.jobs && !keeps_jobs;
     let keep = if offers { ", or [k]eep the jobs" } else { "" };
     let ending = alive.ending(keeps_jobs);
-    match ask::word(&format!("This ends {ending}. Stop the daemon? [y]es, [n]o{keep}: "))
-        .await
-        .as_str()
-    {
+    match ask::word(&format!("This ends {ending}. {question} [y]es, [n]o{keep}: ")).await.as_str() {
         "y" | "yes" => Wish::All,
         "k" | "keep" if offers => Wish::KeepJobs,
         _ => Wish::Nothing,

@@ -12,7 +12,7 @@ use crate::{
     print::clean,
     role::{
         run::ask,
-        sessions::{can_ask, names_id},
+        sessions::{can_ask, names_id, why_unclear},
     },
 };
 
@@ -42,7 +42,7 @@ pub(super) async fn stands_by(
     }
     let (id, name) = (id_of(&row), clean::clean_line(&row.name));
     if !can_ask() {
-        return Err(unclear(verb, word, (id, &name)));
+        return Err(unclear(verb, word, &row));
     }
     if ask::agrees(&format!("{verb} {name} ({id})? [y/N] ")).await {
         return Ok(row);
@@ -55,10 +55,10 @@ fn is_clear(word: &str, row: &JobRow) -> bool {
     row.name == word || names_id(word, &row.id)
 }
 
-fn unclear(verb: &str, word: &str, (id, name): (&str, &str)) -> Failure {
-    let why = format!(
-        "{word:?} is only a part of the name of {name} ({id}), and there is no terminal to ask at"
-    );
+fn unclear(verb: &str, word: &str, row: &JobRow) -> Failure {
+    let (id, name) = (id_of(row), clean::clean_line(&row.name));
+    let what = why_unclear(word, ("name", &row.name), &row.id);
+    let why = format!("{word:?} is {what} {name} ({id}), and there is no terminal to ask at");
     let hint =
         format!("stead {verb} {id} names it by its id; its whole name, or -y, works as well");
     Failure::not_started("usage", why).with_hint(hint)

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use api::{
     client::{Client, Target},
-    job::{JobRow, RowKind},
+    job::{JobRow, RowKind, Worktree},
     routes::{self, Endpoint},
 };
 use stdx::clock::{Clock, Timestamp};
@@ -14,7 +14,7 @@ use crate::{
     args::Ls,
     exit,
     print::{
-        self, Look, Style,
+        self, Look, Style, clean,
         table::{DIRECTORY, Table},
         words,
     },
@@ -26,8 +26,22 @@ pub(super) async fn run(client: &Client, args: &Ls) -> anyhow::Result<ExitCode> 
     if args.json.json {
         return Ok(print::json(&rows));
     }
+    if rows.is_empty()
+        && let Some(dir) = &args.cwd
+    {
+        let all = self::rows(client, &Ls { cwd: None, ..args.clone() }).await?;
+        if !all.is_empty() {
+            let (dir, n) = (clean::clean_line(&run::absolute(dir)?), all.len());
+            let verb = if n == 1 { "is" } else { "are" };
+            print::err(&format!("stead: nothing below {dir}; without --cwd there {verb} {n}\n"));
+            return Ok(ExitCode::from(exit::OK));
+        }
+    }
     if rows.is_empty() {
-        print::err("stead: nothing runs, and nothing has ended in the last two days\n");
+        print::err(match args.all {
+            true => "stead: nothing was ever begun, or all of it was removed\n",
+            false => "stead: nothing runs, and nothing has ended in the last two days\n",
+        });
         print::err("  hint: stead bg -- COMMAND starts a program, stead bg \"…\" a session\n");
         return Ok(ExitCode::from(exit::OK));
     }
@@ -41,7 +55,7 @@ pub(super) async fn run(client: &Client, args: &Ls) -> anyhow::Result<ExitCode> 
 pub(crate) async fn rows(client: &Client, args: &Ls) -> Result<Vec<JobRow>, Failure> {
     let mut query = format!("all={}", args.all);
     if let Some(cwd) = &args.cwd {
-        query.push_str(&format!("&cwd={}", routes::encode(&run::absolute(cwd)?)));
+        query.push_str(&format!("&cwd={}", routes::encode(&run::directory(cwd)?)));
     }
     let target = Target { parameter: "", query: &query };
     client.json::<(), _>(Endpoint::JobList, target, None).await.map_err(Failure::from)
@@ -57,14 +71,22 @@ fn table(rows: &[JobRow], now: Timestamp, columns: usize, style: Style) -> Strin
         let name = if row.pinned { format!("{} *", row.name) } else { row.name.clone() };
         let since = row.ended_at.as_deref().unwrap_or(&row.started_at);
         let since = words::ago(now, since);
-        table.row(&[id, &name, row.state.as_str(), &detail(row), &row.cwd, &since]);
+        table.row(&[id, &name, row.state.as_str(), &detail(row), &place(row), &since]);
     }
     table.render(columns, style)
+}
+
+/// Says where a row works. Of a worktree, people know its repository and its branch; its path is of our making.
+fn place(row: &JobRow) -> String {
+    let of_tree = |tree: &Worktree| format!("{} · {}", tree.repository, tree.branch);
+    row.worktree.as_ref().map_or_else(|| row.cwd.clone(), of_tree)
 }
 
 /// Says the most important thing about a row besides its state.
 pub(crate) fn detail(row: &JobRow) -> String {
     match (&row.waiting_for, &row.status) {
+        // A session tells the call that it asks for.
+        (Some(what), _) if row.kind == RowKind::Session => format!("waits: {what}"),
         (Some(what), _) => format!("waits for {what}"),
         (None, Some(status)) => status.clone(),
         (None, None) if row.state == JobState::Working => "runs".to_owned(),

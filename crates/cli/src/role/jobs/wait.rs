@@ -21,7 +21,7 @@ use crate::{
     args::{Until, Wait},
     client::{self, Retry},
     env, exit,
-    print::{self, Look, clean},
+    print::{self, Look, clean, words::quoted},
     role::{
         jobs::{called, id_of, list, show},
         run::follow::Body,
@@ -33,26 +33,34 @@ const TIMED_OUT: &str = "wait_timed_out";
 
 pub(super) async fn run(client: &Client, args: &Wait) -> anyhow::Result<ExitCode> {
     let mut seen = None;
-    let waiting = wait(client, args, &mut seen);
     let row = match args.timeout {
-        None => waiting.await?,
-        Some(seconds) => match tokio::time::timeout(Duration::from_secs(seconds), waiting).await {
+        None => wait(client, args, &mut seen).await?,
+        Some(Duration::ZERO) => {
+            let row = show(client, &args.job).await?;
+            if !is_over(&row, args.until) {
+                let why = format!("it is not {}: {}", word(args.until), how(&row));
+                return Err(Failure::not_started(TIMED_OUT, why).into());
+            }
+            row
+        }
+        Some(limit) => match tokio::time::timeout(limit, wait(client, args, &mut seen)).await {
             Ok(row) => row?,
-            Err(_) => return Err(timed_out(args, seconds, seen.as_ref()).into()),
+            Err(_) => return Err(timed_out(args, limit, seen.as_ref()).into()),
         },
     };
     if args.json.json {
         print::json(&row);
     } else {
         let detail = clean::clean_line(&list::detail(&row));
-        print::err(&format!("{} · {} · {detail}\n", row.state, called(&row)));
+        let detail = if detail == "-" { String::new() } else { format!(" · {detail}") };
+        print::err(&format!("{} · {}{detail}\n", row.state, called(&row)));
     }
     Ok(ExitCode::from(if is_wanted(&row, args.until) { exit::OK } else { exit::FAILED }))
 }
 
 /// Says that time is over, and how what was waited for is then.
-fn timed_out(args: &Wait, seconds: u64, seen: Option<&JobRow>) -> Failure {
-    let wanted = word(args.until);
+fn timed_out(args: &Wait, limit: Duration, seen: Option<&JobRow>) -> Failure {
+    let (wanted, seconds) = (word(args.until), limit.as_secs_f64());
     let why = match seen {
         Some(row) => format!("after {seconds} s it is not {wanted}: {}", how(row)),
         None => format!("after {seconds} s nobody has said how it is"),
@@ -63,7 +71,8 @@ fn timed_out(args: &Wait, seconds: u64, seen: Option<&JobRow>) -> Failure {
 /// Says what is waited for, and how it is meanwhile.
 fn how(row: &JobRow) -> String {
     let detail = clean::clean_line(&list::detail(row));
-    format!("{} is {} ({detail})", called(row), row.state)
+    let detail = if detail == "-" { String::new() } else { format!(" ({detail})") };
+    format!("{} is {}{detail}", called(row), row.state)
 }
 
 /// Returns the word of the state that is waited for.
@@ -87,7 +96,7 @@ async fn wait(client: &Client, args: &Wait, seen: &mut Option<JobRow>) -> Result
     loop {
         let failure = match watch.until(args.until).await {
             Ok(Some(row)) => return Ok(row),
-            Ok(None) => broken(),
+            Ok(None) => broken(&args.job),
             Err(failure) if is_gone(&failure) => failure,
             Err(failure) => return Err(failure),
         };
@@ -211,9 +220,10 @@ async fn patient<T>(asked: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(Duration::from_millis(CLIENT_SILENCE_MS_MAX), asked).await.ok()
 }
 
-fn broken() -> Failure {
+fn broken(job: &str) -> Failure {
     let why = "the stream of events broke and did not come back";
-    Failure::not_started("connection_broken", why).with_hint("wait again: stead wait")
+    Failure::not_started("connection_broken", why)
+        .with_hint(format!("wait again: stead wait {}", quoted(&clean::clean_line(job))))
 }
 
 /// Tells whether a failure says of the daemon that it went, and nothing of what was asked.

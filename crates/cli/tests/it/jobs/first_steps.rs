@@ -89,8 +89,52 @@ fn a_file_that_is_there_is_replaced_when_that_is_said() {
     let told = home.stead(&export).with(1).err;
     assert!(told.contains("hint: --force replaces it"), "{told}");
     assert_eq!(read(&home.work().join("out.txt")), "mine");
-    home.stead(&[&export[..], &["--force"]].concat()).with(0);
-    assert!(read(&home.work().join("out.txt")).starts_with("hello\n"));
+    let (file, link) = (home.work().join("out.txt"), home.work().join("link.txt"));
+    let mode = || fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let forced = |output: &str| {
+        home.stead(&["logs", &id, "--export", "txt", "-o", output, "--force"]).with(0).out
+    };
+    // What a program shows may be secret, and the file before was for everyone to read.
+    assert_eq!(forced("link.txt"), "");
+    assert!(read(&file).starts_with("hello\n"));
+    assert!(mode() == 0o600 && link.is_symlink(), "{:o}", mode());
+    // What is no file is written to and stays what it is.
+    assert!(forced("/dev/stdout").starts_with("hello\n"));
+}
+
+#[test]
+fn an_export_that_fails_leaves_the_file_that_was_there() {
+    let home = Home::new();
+    let id = bg(&home, "seq 1 5000");
+    home.stead(&["wait", &id, "--timeout", "60"]).with(0);
+    home.write("out.txt", "mine");
+    let names = || {
+        let entries = fs::read_dir(home.work()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    for args in [&["out.txt", "--force"][..], &["new.txt"]] {
+        let mut stead = home.command(&["logs", &id, "--export", "cast3", "-o"]);
+        stead.args(args);
+        let mut command = std::process::Command::new("sh");
+        // The disk is full after so little, as far as this process can tell.
+        command.args(["-c", "trap '' XFSZ; ulimit -f 2; exec \"$0\" \"$@\""]);
+        command.arg(stead.get_program()).args(stead.get_args());
+        command.env_clear().current_dir(home.work());
+        for (name, value) in stead.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        let ended = command.output().unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{args:?}: {ended:?}");
+        assert_eq!(
+            (read(&home.work().join("out.txt")).as_str(), names()),
+            ("mine", before.clone())
+        );
+    }
 }
 
 #[test]

@@ -18,23 +18,25 @@ fn a_part_of_a_name_changes_nothing_where_nobody_can_be_asked() {
     let home = Home::new();
     let id = named(&home, "web-build", &["sleep", "1000"]);
     let derived = bg(&home, "sleep 1001");
-    let check = |args: &[&str], id: &str, name: &str| {
+    let check = |args: &[&str], what: &str, (id, name): (&str, &str)| {
         let told = home.stead(args).with(2).err;
         for words in [
-            format!("of {name} ({id}), and there is no terminal to ask at"),
+            format!("{:?} is {what} {name} ({id}), and there is no terminal to ask at", args[1]),
             format!("stead {} {id} names it by its id; its whole name, or -y,", args[0]),
         ] {
             assert!(told.contains(&words), "{args:?}: {told}");
         }
     };
+    let (part, little) =
+        ("only a part of the name of", "too little of an id (it takes 4 digits) to mean");
     for verb in ["stop", "rm", "respawn", "upgrade", "detach"] {
-        check(&[verb, "web"], &id, "web-build");
-        check(&[verb, &id[..3]], &id, "web-build");
+        check(&[verb, "web"], part, (&id, "web-build"));
+        check(&[verb, &id[..3]], little, (&id, "web-build"));
         // A name that nobody chose is a name all the same.
-        check(&[verb, "1001"], &derived, "sh -c sleep 1001");
+        check(&[verb, "1001"], part, (&derived, "sh -c sleep 1001"));
     }
-    check(&["send", "web", "exit"], &id, "web-build");
-    check(&["rename", "web", "other"], &id, "web-build");
+    check(&["send", "web", "exit"], part, (&id, "web-build"));
+    check(&["rename", "web", "other"], part, (&id, "web-build"));
     assert_eq!((state(&home, &id), state(&home, &derived)), ("working".into(), "working".into()));
     // Looking takes a part of it.
     for args in [&["logs", "web"][..], &["explain", "web"], &["pin", "web"]] {
@@ -73,6 +75,22 @@ fn at_a_terminal_a_part_of_a_name_is_asked_about() {
 }
 
 #[test]
+fn what_was_asked_about_is_what_is_removed() {
+    let home = Home::new();
+    let id = named(&home, "web-build", &["sleep", "1000"]);
+    let mut terminal = Terminal::run(home.command(&["rm", "--discard", "web-build"]));
+    terminal.wait_for("for good? [y]es or [n]o: ");
+    // The word means another one by the time of the answer.
+    home.stead(&["rename", &id, "other"]).with(0);
+    let second = named(&home, "web-build", &["sleep", "1001"]);
+    terminal.type_in("y\n");
+    terminal.wait_for(&format!("removed · {id} · "));
+    assert_eq!(terminal.end(), 0, "{}", terminal.seen);
+    let rows = home.stead(&["ls", "--json"]).with(0).out;
+    assert!(!rows.contains(&id) && rows.contains(&second), "{rows}");
+}
+
+#[test]
 fn who_waits_at_a_terminal_is_told_for_what() {
     let home = Home::new();
     let program = home.command(&[]).get_program().to_str().unwrap().to_owned();
@@ -84,7 +102,7 @@ fn who_waits_at_a_terminal_is_told_for_what() {
     terminal.wait_for("(waits for a review)");
     terminal.wait_for(&format!("stead attach {id} shows what it asks"));
     home.stead(&["stop", "asker"]).with(0);
-    terminal.wait_for(&format!("stopped · {id} · asker · "));
+    terminal.wait_for(&format!("stopped · {id} · asker"));
     assert_eq!(terminal.end(), 1, "{}", terminal.seen);
     // Nobody watches here, so that there is only the end.
     let told = home.stead(&["wait", "asker"]).with(1);

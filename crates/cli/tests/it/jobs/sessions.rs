@@ -56,9 +56,12 @@ fn a_word_means_a_job_or_a_session_whichever_fits_better() {
         (short, of_session),
         ("build it", of_session),
         ("ild IT", of_session),
+        // A part of the name of one job goes before titles that hold it too.
+        ("uil", of_job),
     ] {
         check(&home, &["explain", text], 0, words);
     }
+    home.stead(&["bg", "--name", "rebuild", "--", "sleep", "1000"]).with(0);
     check(&home, &["explain", "uil"], 2, "several jobs and sessions match");
     check(&home, &["stop", "uil"], 2, &format!("{job}  job build\n"));
     check(&home, &["send", "uil", "x"], 2, &format!("{short}  session build it\n"));
@@ -125,7 +128,7 @@ fn a_session_is_told_what_a_job_is_told() {
     }
     // Nobody can be asked here, and a title is too easily another one's.
     check(&["rm", "sums"], 2, "there is no terminal to ask at");
-    check(&["rm", short], 0, "deleted ");
+    check(&["rm", short], 0, "removed · session ");
     check(&["explain", &id], 3, "there is no job and no session");
 }
 

@@ -139,3 +139,113 @@ async fn a_job_whose_end_cannot_be_written_says_why_and_can_be_removed() {
     assert!(!files.dir().exists() && !files.socket().exists());
     assert_eq!(*rig.launcher.cleared.lock().unwrap(), [job], "once, by whoever removed it");
 }
+
+/// Begins a program whose host dies before it can say so.
+#[derive(Default)]
+struct Dying {
+    cleared: Mutex<Vec<JobId>>,
+}
+
+impl Launcher for Dying {
+    fn launch(&self, files: JobFiles) -> BoxFuture<'static, Result<ProcId, Failure>> {
+        Box::pin(async move {
+            files.mark_begun().unwrap();
+            Err(Failure::new("host_failed", Effect::Indeterminate, "it was killed"))
+        })
+    }
+
+    fn end_leftovers(&self, job: &JobId) {
+        self.cleared.lock().unwrap().push(job.clone());
+    }
+}
+
+/// Checks that a daemon tells of a job that its host died, and nothing of the end before.
+async fn check_died(life: &Life, job: &JobId) {
+    let row = life.jobs.row(job).await.unwrap();
+    assert_eq!((row.condition.state, row.program.exit), (JobState::Failed, None));
+    assert!(row.condition.status.unwrap().contains("its host died"));
+}
+
+#[tokio::test]
+async fn an_end_before_is_never_told_of_a_life_whose_host_died_as_it_began() {
+    let rig = Rig::new();
+    let mut life = rig.begin().await;
+    let (job, _) = ended(&rig, &mut life, &["sh", "-c", "exit 4"]).await;
+    life.store.close().await.unwrap();
+    let launcher = Arc::new(Dying::default());
+    let life = rig.begin_with(Arc::clone(&launcher) as Arc<dyn Launcher>).await;
+    let failure = life.jobs.respawn(&person(), &job).await.unwrap_err();
+    assert_eq!((failure.code.as_str(), failure.effect), ("host_failed", Effect::Indeterminate));
+    check_died(&life, &job).await;
+    assert_eq!(*launcher.cleared.lock().unwrap(), std::slice::from_ref(&job));
+    life.store.close().await.unwrap();
+    // The next daemon tells the same.
+    check_died(&rig.begin().await, &job).await;
+}
+
+#[tokio::test]
+async fn an_end_before_is_put_back_after_a_crash_only_where_nothing_began() {
+    type Leave = fn(&JobFiles, &mut pty::job::JobNote);
+    let note_dead_host: Leave = |_, note| {
+        note.host = Some(pty::job::HostNote { host_pid: 1, host_token: "00000000.1".into() });
+    };
+    let mark: Leave = |files, _| files.mark_begun().unwrap();
+    // For want of room it was not noted that it was started again.
+    let mark_unnoted: Leave = |files, note| {
+        files.mark_begun().unwrap();
+        note.ended_at = Some(7);
+    };
+    for leave in [note_dead_host, mark, mark_unnoted] {
+        let rig = Rig::new();
+        let mut life = rig.begin().await;
+        let (job, _) = ended(&rig, &mut life, &["sh", "-c", "exit 4"]).await;
+        life.store.close().await.unwrap();
+        let files = rig.files(&job);
+        files.set_exit_aside().unwrap();
+        let mut note = files.read_note().unwrap().unwrap();
+        (note.ended_at, note.host) = (None, None);
+        note.told = pty::job::Told::by_process(JobState::Working);
+        leave(&files, &mut note);
+        files.write_note(&note).unwrap();
+        for n_start in 0..2 {
+            let mut next = rig.begin().await;
+            next.ended(&job).await;
+            check_died(&next, &job).await;
+            assert_eq!(
+                *rig.launcher.cleared.lock().unwrap(),
+                std::slice::from_ref(&job),
+                "{n_start}"
+            );
+            next.store.close().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_start_anew_that_waits_does_not_escape_whoever_ends_all() {
+    let rig = Rig::new();
+    let mut life = rig.begin().await;
+    let (job, _) = ended(&rig, &mut life, &["sh", "-c", "exit 4"]).await;
+    life.store.close().await.unwrap();
+    // Its host holds the farewell, and is waited for.
+    let files = rig.files(&job);
+    let mut host = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let found = ProcId::of(host.id()).unwrap();
+    let mut note = files.read_note().unwrap().unwrap();
+    note.host = Some(pty::job::HostNote { host_pid: found.pid, host_token: found.token });
+    files.write_note(&note).unwrap();
+    let life = rig.begin().await;
+    let before = life.jobs.row(&job).await.unwrap();
+    let jobs = Arc::clone(&life.jobs);
+    let again = job.clone();
+    let respawn = tokio::spawn(async move { jobs.respawn(&person(), &again).await });
+    let_all_go_on().await;
+    assert!(!respawn.is_finished());
+    life.jobs.end_all().await;
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let failure = respawn.await.unwrap().unwrap_err();
+    assert_eq!((failure.code.as_str(), failure.effect), ("draining", Effect::NotStarted));
+    assert_eq!((life.jobs.row(&job).await.unwrap(), life.jobs.counts().await.1), (before, 0));
+    assert!(!files.is_hosted());
+}

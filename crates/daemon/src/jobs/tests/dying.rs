@@ -11,6 +11,8 @@ use super::*;
 #[derive(Debug)]
 struct Resisting {
     asked: Mutex<SyncSender<JobId>>,
+    /// How many are ended just now, and how many were at most.
+    at_once: Mutex<(usize, usize)>,
     is_let: Mutex<bool>,
     changed: Condvar,
 }
@@ -21,9 +23,16 @@ impl Launcher for Resisting {
     }
 
     fn end_leftovers(&self, job: &JobId) {
+        let enter = |(now, most): (usize, usize)| (now + 1, most.max(now + 1));
+        let count = |step: &dyn Fn((usize, usize)) -> (usize, usize)| {
+            let mut at_once = self.at_once.lock().unwrap();
+            *at_once = step(*at_once);
+        };
+        count(&enter);
         self.asked.lock().unwrap().send(job.clone()).unwrap();
         let is_let = self.is_let.lock().unwrap();
         drop(self.changed.wait_while(is_let, |is_let| !*is_let).unwrap());
+        count(&|(now, most)| (now - 1, most));
     }
 }
 
@@ -31,7 +40,8 @@ impl Resisting {
     fn new() -> (Arc<Self>, Receiver<JobId>) {
         let (sender, asked) = sync_channel(64);
         let (is_let, changed) = (Mutex::new(false), Condvar::new());
-        (Arc::new(Self { asked: Mutex::new(sender), is_let, changed }), asked)
+        let (asking, at_once) = (Mutex::new(sender), Mutex::default());
+        (Arc::new(Self { asked: asking, at_once, is_let, changed }), asked)
     }
 
     fn let_go(&self) {
@@ -97,7 +107,6 @@ async fn who_ends_a_job_whose_host_has_died_waits_and_does_not_change_how_it_end
         let job = files.id().clone();
         life.jobs.row(&job).await.unwrap();
         let (_, _asked) = wait_for(asked, 1).await;
-        let lane = Arc::clone(&life.jobs.book().get(&job).unwrap().lane);
         let (jobs, ended) = (Arc::clone(&life.jobs), job.clone());
         let ending = tokio::spawn(async move {
             match way {
@@ -109,11 +118,9 @@ async fn who_ends_a_job_whose_host_has_died_waits_and_does_not_change_how_it_end
                 }
             }
         });
-        // Once it has its turn it has done all that it does before it waits.
-        while lane.try_lock().is_ok() {
-            tokio::task::yield_now().await;
-        }
-        assert!(!life.jobs.book().get(&job).unwrap().note.stop_requested, "{way}");
+        let_all_go_on().await;
+        assert!(!ending.is_finished(), "{way}");
+        assert!(!files.read_note().unwrap().unwrap().stop_requested, "{way}");
         launcher.let_go();
         ending.await.unwrap().unwrap();
         assert_eq!(life.fact("job_ended", job.as_str()).await["state"], "failed", "{way}");
@@ -134,13 +141,12 @@ async fn leftovers_are_ended_side_by_side_and_only_so_many() {
     let files: Vec<JobFiles> = std::iter::repeat_with(|| dead(&rig)).take(n_dead).collect();
     assert_eq!(life.jobs.counts().await, (n_dead, n_dead));
     let (_, asked) = wait_for(asked, limits::JOBS_FINISHED_AT_ONCE).await;
-    assert_eq!(life.jobs.finishing.available_permits(), 0);
-    assert!(asked.try_recv().is_err(), "the others wait for their turn");
     launcher.let_go();
     wait_for(asked, 2).await;
     for files in &files {
         life.ended(files.id()).await;
     }
+    assert_eq!(*launcher.at_once.lock().unwrap(), (0, limits::JOBS_FINISHED_AT_ONCE));
 }
 
 #[tokio::test]

@@ -190,6 +190,18 @@ async fn what_ended_long_ago_is_shown_when_asked_for() {
 }
 
 #[tokio::test]
+async fn a_host_of_another_version_is_told() {
+    let stage = Stage::new().await;
+    let job = stage.start("cat").await;
+    assert_eq!(job.host_version, None);
+    let id: vocab::ids::JobId = job.id.parse().unwrap();
+    let mut row = stage.services.daemon.jobs.row(&id).await.unwrap();
+    assert_eq!(row.program.host_version.as_deref(), Some(env!("CARGO_PKG_VERSION")));
+    row.program.host_version = Some("0.0.1".to_owned());
+    assert_eq!(crate::routes::jobs::row(row).host_version.as_deref(), Some("0.0.1"));
+}
+
+#[tokio::test]
 async fn a_text_to_type_is_bounded() {
     let stage = Stage::new().await;
     let job = stage.start("cat").await;

@@ -55,3 +55,35 @@ fn so_many_jobs_in_a_row_are_asked_and_no_more() {
     let refused = Within::say(other.files.socket(), job.files.socket()).unwrap_err();
     assert!(refused.message.contains("too many"), "{refused:?}");
 }
+
+#[test]
+fn jobs_that_do_not_answer_hold_up_whoever_shows_one_once() {
+    let (job, other) = (Job::sh("read x"), Job::sh("read x"));
+    // The kernel takes the connections for them, as it does for a host that is stopped.
+    let stuck: Vec<_> = (0..8)
+        .map(|n| {
+            let path = job.dir.path().join(format!("{n}.sock"));
+            let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+            (path, listener)
+        })
+        .collect();
+    let shown = |(path, _): &(std::path::PathBuf, _)| {
+        let mut client = job.client(json!({"role": "control", "within": path}));
+        client.ask(&json!({"op": "status"}));
+        client
+    };
+    let _held: Vec<Client> = stuck.iter().map(shown).collect();
+    let clock = stdx::clock::Clock::system();
+    let within = Within::say(other.files.socket(), job.files.socket()).unwrap();
+    assert!(!within.is_sure());
+    assert!(Duration::from_millis(vocab::limits::SHOWN_WITHIN_MS_MAX) <= clock.monotonic());
+    // The first has used the time up, and the others were not even asked.
+    let asked = |(_, listener): &(_, std::os::unix::net::UnixListener)| {
+        listener.set_nonblocking(true).unwrap();
+        listener.accept().is_ok()
+    };
+    assert_eq!(stuck.iter().filter(|stuck| asked(stuck)).count(), 1);
+    assert!(
+        Within::say(other.files.socket(), &job.dir.path().join("none.sock")).unwrap().is_sure()
+    );
+}

@@ -74,6 +74,7 @@ fn a_job_that_is_not_to_be_recorded_is_not() {
     control.ask(&json!({"op": "send", "text": "\r"}));
     job.end();
     assert!(!job.files.recording().exists());
+    assert!(!job.files.screen().exists());
 }
 
 #[test]

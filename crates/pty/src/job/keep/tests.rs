@@ -152,3 +152,30 @@ fn whoever_still_writes_while_a_job_is_removed_does_not_hold_it_up() {
     sweep(jobs, &state_file::names(jobs, None, 9).unwrap());
     assert_eq!(state_file::names(jobs, None, 9).unwrap().len(), 0);
 }
+
+#[test]
+fn a_start_that_nobody_finished_is_undone_unless_a_program_may_have_begun() {
+    let check = |leave: fn(&JobFiles), is_begun: bool, became: BrokenStart, code: Option<i32>| {
+        let Place { dir: _kept, files } = place();
+        files.write_exit(&exit(4)).unwrap();
+        files.set_exit_aside().unwrap();
+        leave(&files);
+        assert_eq!(files.settle_broken_start(is_begun).unwrap(), became);
+        assert_eq!(files.read_exit().unwrap().and_then(|exit| exit.code), code);
+        // Whoever has told the end lets go of what stood aside.
+        files.drop_exit_before().unwrap();
+        assert_eq!(files.settle_broken_start(is_begun).unwrap(), BrokenStart::None);
+    };
+    check(|_| (), false, BrokenStart::PutBack, Some(4));
+    check(|_| (), true, BrokenStart::Begun, None);
+    check(|files| files.mark_begun().unwrap(), false, BrokenStart::Begun, None);
+    // An end that was told since is the truth.
+    let tell = |files: &JobFiles| files.write_exit(&exit(5)).unwrap();
+    check(tell, false, BrokenStart::None, Some(5));
+    // Whoever knows that none began puts it back himself.
+    let put_back = |files: &JobFiles| {
+        files.mark_begun().unwrap();
+        assert!(files.put_exit_back().unwrap());
+    };
+    check(put_back, false, BrokenStart::None, Some(4));
+}
