@@ -4,6 +4,8 @@
 //! others find it alive when their turn comes. Nobody polls. A daemon that checks its database says so,
 //! and is waited for.
 
+mod unregistered;
+
 use std::{
     fs::{File, TryLockError},
     io::{BufRead as _, BufReader},
@@ -16,7 +18,7 @@ use std::{
 
 use api::{
     client::{Address, Client, ClientError, Target},
-    daemon::{Hello, Registration, Status, Welcome},
+    daemon::{Hello, Registration, Welcome},
     routes::{Endpoint, PROTOCOL},
 };
 use daemon::{paths::Paths, single};
@@ -29,6 +31,8 @@ use vocab::{
     },
     outcome::{Effect, Failure},
 };
+
+pub(crate) use unregistered::answering;
 
 use crate::{config, env, log, print};
 
@@ -47,10 +51,15 @@ pub(crate) enum Found {
 /// When something else answers, or a daemon that speaks another protocol.
 pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
     let read = single::registration(paths).map_err(|error| refused(&error))?;
-    let Some(bytes) = read else { return Ok(Found::Nobody) };
-    // A registration that cannot be read is a dead one's: only the holder of the lock writes it.
-    let Ok(registration) = serde_json::from_slice::<Registration>(&bytes) else {
-        return Ok(Found::Nobody);
+    // One that cannot be read says as little as none. A daemon whose registration was removed lives all the
+    // same, and no other one can be started beside it.
+    let read = read.and_then(|bytes| serde_json::from_slice::<Registration>(&bytes).ok());
+    let registration = match read {
+        Some(registration) => registration,
+        None => match unregistered::ours(paths).await {
+            Some(registration) => registration,
+            None => return Ok(Found::Nobody),
+        },
     };
     let client = Client::new(address(paths, &registration)?);
     let hello = Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
@@ -58,7 +67,7 @@ pub(crate) async fn find(paths: &Paths) -> Result<Found, Failure> {
     // A daemon answers in a moment; what listens and stays silent must not hold up every client.
     let limit = Duration::from_millis(HANDSHAKE_MS_MAX);
     let Ok(answer) = tokio::time::timeout(limit, asked).await else {
-        return Err(silent(paths, &registration));
+        return Err(silent(&registration));
     };
     match answer {
         Ok(welcome) if welcome.protocol != PROTOCOL => Err(other_protocol(&welcome)),
@@ -97,16 +106,6 @@ fn address(paths: &Paths, registration: &Registration) -> Result<Address, Failur
         }
         _ => Ok(Address::Socket(socket)),
     }
-}
-
-/// Returns the pid of a daemon that answers at our socket without being registered in our state. What
-/// stays silent there is none.
-pub(crate) async fn unregistered(paths: &Paths) -> Option<u32> {
-    let client = Client::new(Address::Socket(paths.socket()));
-    let asked = client.json::<(), Status>(Endpoint::DaemonStatus, Target::default(), None);
-    let limit = Duration::from_millis(HANDSHAKE_MS_MAX);
-    let answer = tokio::time::timeout(limit, asked).await.ok()?;
-    answer.ok().map(|status| status.pid)
 }
 
 /// Returns a client of the daemon, which is started first where there is none.
@@ -357,13 +356,12 @@ fn with_log(paths: &Paths, failure: Failure) -> Failure {
     failure.with_hint(format!("see {} and {}", paths.log().display(), paths.errors().display()))
 }
 
-fn silent(paths: &Paths, registration: &Registration) -> Failure {
+fn silent(registration: &Registration) -> Failure {
     let (socket, seconds) = (&registration.socket, HANDSHAKE_MS_MAX / 1_000);
     let message = format!("what listens at {socket} does not answer within {seconds} s");
     Failure::not_started("daemon_unreachable", message).with_hint(format!(
-        "end the process (the last daemon had pid {}), or remove {}",
-        registration.pid,
-        paths.registration().display()
+        "try again; where it stays so, end the process that listens there (the last daemon had pid {})",
+        registration.pid
     ))
 }
 

@@ -155,6 +155,9 @@ impl Daemon {
         if tokio::time::timeout(limit, self.workspaces.close()).await.is_err() {
             given_up.push("a workspace did not close in time");
         }
+        if tokio::time::timeout(limit, self.jobs.tell_the_rest()).await.is_err() {
+            given_up.push("facts about jobs were not stored in time");
+        }
         // The store last, since everything before may write.
         if self.store.close().await.is_err() {
             given_up.push("the store did not close cleanly");

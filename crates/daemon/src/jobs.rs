@@ -152,6 +152,11 @@ impl Jobs {
         self.is_closed.store(true, Ordering::SeqCst);
     }
 
+    /// Stores what could not be stored before, as far as that can be by now.
+    pub(crate) async fn tell_the_rest(&self) {
+        self.teller.tell_the_rest().await;
+    }
+
     /// Ends all jobs that run, and waits until they have.
     pub async fn end_all(self: &Arc<Self>) {
         self.close();

@@ -220,6 +220,7 @@ impl Host {
             for (source, flags) in self.wait()? {
                 self.meet(source, flags);
             }
+            self.hear_those_who_wait();
             self.take_turns();
             if let Some(exit) = self.try_to_end() {
                 self.say_farewell(&exit)?;
@@ -246,7 +247,9 @@ impl Host {
         }
         let is_full = HOST_INPUT_BYTES_MAX <= self.input.len();
         for client in &self.crowd.clients {
-            let is_held_back = is_full && self.crowd.writer == Some(client.id);
+            // Who has had its turn is listened to again once what it said is done.
+            let is_held_back = (is_full && self.crowd.writer == Some(client.id))
+                || self.crowd.waiting.contains(&client.id);
             let mut flags = PollFlags::empty();
             flags.set(PollFlags::IN, client.is_open() && !is_held_back);
             flags.set(PollFlags::OUT, !client.queue.is_empty());
@@ -272,8 +275,12 @@ impl Host {
 
     /// Returns the next moment at which something is due; none while nothing is.
     fn due(&self) -> Option<Duration> {
+        if !self.crowd.waiting.is_empty() {
+            return Some(Duration::ZERO);
+        }
         let dues = [self.program.end.due(), self.paper.due(), self.program.watch.due()];
-        dues.into_iter().flatten().min()
+        let held = self.crowd.clients.iter().map(|client| client.sorter.due());
+        dues.into_iter().chain(held).flatten().min()
     }
 
     fn meet(&mut self, source: Source, flags: PollFlags) {
@@ -295,6 +302,7 @@ impl Host {
 
     /// Does what the events of one round have left to be done once.
     fn take_turns(&mut self) {
+        self.follow_what_was_asked();
         let size = self.mirror.size();
         if size != self.size_told {
             self.size_told = size;
@@ -302,6 +310,7 @@ impl Host {
             self.pty.resize(size).ok();
             self.record(Told::Size(size));
         }
+        self.release_keys();
         self.flush_input();
         self.write_paper_when_due();
         self.judge_when_due();

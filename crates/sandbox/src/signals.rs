@@ -39,6 +39,13 @@ pub fn watch(signals: &[Signal]) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// Makes a write beyond the limit on file sizes fail instead of ending this process. Children start with every
+/// signal at its default.
+pub fn survive_the_file_limit() {
+    // SAFETY: plain integers; nothing of ours runs in a handler.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// Returns the number of the next signal that has come, none if none has.
 ///
 /// # Errors

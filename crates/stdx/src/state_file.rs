@@ -334,10 +334,14 @@ enum Kind {
     File,
 }
 
-/// Tells whether a write failed for want of room: on the disk, or in what its owner may use of it.
+/// Tells whether a write failed for want of room: on the disk, in what its owner may use of it, or in what the
+/// process may make of one file.
 #[must_use]
 pub fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
 }
 
 fn check(path: &Path, meta: &fs::Metadata, kind: Kind) -> io::Result<()> {

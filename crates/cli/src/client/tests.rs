@@ -143,7 +143,7 @@ async fn what_stays_silent_at_our_socket_is_no_daemon() {
     let asked = async {
         let limit = Duration::from_millis(HANDSHAKE_MS_MAX);
         let begun = tokio::time::Instant::now();
-        assert_eq!(unregistered(&paths).await, None);
+        assert_eq!(answering(&paths).await, None);
         // The clock stands still but for what is waited for, and is told in whole milliseconds.
         assert_eq!(begun.elapsed().as_millis(), limit.as_millis());
         let registered = serde_json::to_vec(&registration).unwrap();

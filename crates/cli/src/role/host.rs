@@ -54,6 +54,7 @@ fn be_called(words: &[OsString]) {
 
 fn serve(words: &[OsString]) -> Result<(), Failure> {
     stdx::memory::live_long();
+    sandbox::signals::survive_the_file_limit();
     let usage =
         || Failure::not_started("usage", format!("stead {WORD} ID [{DETACH} [{CGROUP} DIR]]"));
     let (id, flags) = words.split_first().ok_or_else(usage)?;

@@ -106,3 +106,39 @@ fn a_daemon_says_who_it_is_and_how_much_it_holds() {
         assert!(is_there, "{name}: {status}");
     }
 }
+
+#[test]
+fn a_living_daemon_is_found_although_its_registration_was_removed() {
+    let home = Home::new();
+    let started = home.stead(&["daemon", "start", "--json"]).with(0);
+    let started: Value = serde_json::from_str(&started.out).unwrap();
+    let registration = home.path("state/daemon.json");
+    stdx::state_file::remove(&registration).unwrap();
+    let again = home.stead(&["daemon", "start", "--json"]).with(0);
+    assert_eq!(serde_json::from_str::<Value>(&again.out).unwrap()["pid"], started["pid"]);
+    home.stead(&["ls"]).with(0);
+    let stopped = home.stead(&["daemon", "stop"]).with(0);
+    assert!(stopped.err.contains("the daemon has stopped"), "{}", stopped.err);
+}
+
+#[test]
+fn a_limit_on_file_sizes_ends_neither_the_daemon_nor_a_host() {
+    let home = Home::new();
+    let ignored = |pid: &Value| {
+        let status = read(format!("/proc/{pid}/status").as_ref());
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+        u64::from_str_radix(mask.trim(), 16).unwrap() >> 24 & 1
+    };
+    let started = home.stead(&["daemon", "start", "--json"]).with(0);
+    let started: Value = serde_json::from_str(&started.out).unwrap();
+    assert_eq!(ignored(&started["pid"]), 1);
+    // Its programs have what every program has.
+    home.stead(&["bg", "--name", "a", "--", "sleep", "1000"]).with(0);
+    let listed = home.stead(&["ls", "--json"]).with(0);
+    let listed: Value = serde_json::from_str(&listed.out).unwrap();
+    let program = &listed[0]["pid"];
+    assert_eq!(ignored(program), 0);
+    let status = read(format!("/proc/{program}/status").as_ref());
+    let host = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
+    assert_eq!(ignored(&host.trim().parse::<u64>().unwrap().into()), 1);
+}

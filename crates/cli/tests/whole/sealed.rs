@@ -90,9 +90,9 @@ fn a_host_works_while_all_that_is_not_its_own_is_shut_and_tries_none_of_it() {
     command.arg(&program).args(["host", id.as_str(), "--detach"]);
     let mut command = home.inside(command);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line, "ready\n");
+    let told: Vec<String> =
+        BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap).collect();
+    assert_eq!(told, ["begins", "ready"]);
     assert!(child.wait().unwrap().success());
     let screen = fs::read_to_string(files.screen()).unwrap();
     assert!(screen.contains("got:abc"), "{screen}");

@@ -65,6 +65,17 @@ impl Teller {
             tokio::spawn(Arc::clone(&self.0).retry());
         }
     }
+
+    /// Tries once more what still waits, since the store is about to close.
+    pub(super) async fn tell_the_rest(&self) {
+        let mut unsent = self.0.unsent.lock().await;
+        if self.0.send(&mut unsent).await == Left::Waiting {
+            tracing::warn!(
+                lost = unsent.len(),
+                "facts about jobs are not stored; their files tell them"
+            );
+        }
+    }
 }
 
 impl Inner {

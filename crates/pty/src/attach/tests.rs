@@ -23,6 +23,7 @@ use super::*;
 use crate::{
     frame::{self, Decoder, Frame, Kind},
     hello::{self, Hello},
+    tty,
 };
 
 /// Longer than anything here takes.
@@ -258,6 +259,9 @@ fn a_terminal_that_is_stuck_does_not_hold_the_end_up() {
     rig.type_in(b"abc");
     rig.host.set_nonblocking(false).unwrap();
     assert_eq!(rig.frame(), Frame { kind: Kind::Data, payload: b"abc".to_vec() });
+    // To the last byte, whatever of it the client has come to.
+    let end = tty::open_again(rig.pair.slave.as_fd()).unwrap();
+    while tty::write(&end, b"x") != Ok(0) {}
     let clock = Clock::system();
     let before = clock.monotonic();
     rig.type_in(b"\x1dd");

@@ -1,12 +1,12 @@
 //! From a job's record to its running program.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     os::{fd::AsRawFd as _, unix::ffi::OsStringExt as _},
     path::Path,
 };
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use sandbox::{Environment, Host as Machine, Plan, Policy, Scope, scope::Child};
 use stdx::{
     clock::Timestamp,
@@ -58,7 +58,13 @@ pub(super) fn hold_session(
     let Some(file) = &record.session_file else { return Ok(None) };
     // By the name that it really has: two links to one file are one session.
     let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let real = rustix::fs::open(file, flags, Mode::empty()).ok().and_then(|opened| {
+    let opened = rustix::fs::open(file, flags, Mode::empty()).ok();
+    let kind = opened.as_ref().and_then(|opened| rustix::fs::fstat(opened).ok());
+    if kind.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile) {
+        let why = format!("{} is no regular file", file.display());
+        return Err(Failure::not_started("session_file_unusable", why));
+    }
+    let real = opened.and_then(|opened| {
         let link = format!("/proc/self/fd/{}", opened.as_raw_fd());
         rustix::fs::readlink(link, Vec::new()).ok()
     });
@@ -93,17 +99,23 @@ fn environment(files: &JobFiles, record: &JobRecord) -> Result<Environment, Fail
     // What nobody has named passes the job policy, whoever wrote the record.
     let mut built = Environment::for_jobs(&pairs(false), &pairs(true));
     let (dir, socket) = (files.dir().as_os_str(), files.socket().as_os_str());
+    // A terminal that a person has named is what they want the program to believe.
+    if !record.env_names.iter().any(|name| name == "TERM") {
+        set(&mut built, "TERM", TERM.as_ref())?;
+    }
     let mut own = vec![
-        ("TERM", TERM.as_ref()),
         (JOB_TOKEN, record.token.as_ref()),
         ("STEAD_JOB_DIR", dir),
         ("STEAD_JOB_SOCK", socket),
     ];
     own.extend(record.daemon_socket.as_ref().map(|path| ("STEAD_DAEMON_SOCK", path.as_os_str())));
     for (name, value) in own {
-        built
-            .set(name, value)
-            .map_err(|error| Failure::not_started(error.code(), error.to_string()))?;
+        set(&mut built, name, value)?;
     }
     Ok(built)
+}
+
+fn set(environment: &mut Environment, name: &str, value: &OsStr) -> Result<(), Failure> {
+    let set = environment.set(name, value);
+    set.map_err(|error| Failure::not_started(error.code(), error.to_string()))
 }

@@ -4,7 +4,7 @@ use arbiter::fact::Report;
 use screen::FOCUS_OUT;
 use vocab::{limits::HOST_INPUT_BYTES_MAX, outcome::Failure};
 
-use super::{Host, client::Client};
+use super::{Host, client::Client, crowd::Cost};
 use crate::{
     hello::{self, Control, FEATURES, PROTOCOL, Reason, Reply, Status},
     text,
@@ -12,12 +12,20 @@ use crate::{
 
 impl Host {
     /// Does what was asked and answers.
-    pub(super) fn control(&mut self, id: u64, payload: &[u8]) {
-        let done = hello::from_json::<Control>(payload).and_then(|asked| self.operate(id, asked));
+    pub(super) fn control(&mut self, id: u64, payload: &[u8]) -> Cost {
+        // Who has told a size before it asks is answered with it.
+        let is_resized = self.crowd.writer == Some(id) && self.follow_what_was_asked();
+        let asked = hello::from_json::<Control>(payload);
+        let is_dear = matches!(
+            asked,
+            Ok(Control::Snapshot { .. } | Control::Upgrade { .. } | Control::Flush)
+        );
+        let done = asked.and_then(|asked| self.operate(id, asked));
         let reply = done.unwrap_or_else(|error| Reply::Failed { error });
         if let Some(client) = self.crowd.find(id) {
             client.reply(&reply);
         }
+        if is_resized || is_dear { Cost::Turn } else { Cost::Little }
     }
 
     fn operate(&mut self, id: u64, asked: Control) -> Result<Reply, Failure> {

@@ -16,7 +16,7 @@ use vocab::{
 use super::{
     Host,
     client::{Client, Flow},
-    typed::Wants,
+    typed::{Sorted, Wants},
 };
 use crate::{
     frame::{Frame, Kind},
@@ -41,6 +41,19 @@ pub(super) struct Crowd {
     /// The program has asked the writer's terminal something.
     pub(super) is_asked: bool,
     pub(super) n_seen: u64,
+    /// The writer has told another size, which is followed once per turn of the loop.
+    pub(super) is_resized: bool,
+    /// Who has asked for more than one turn's work. The rest of what it said waits in its decoder.
+    pub(super) waiting: Vec<u64>,
+}
+
+/// What a frame costs the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cost {
+    /// Next to nothing.
+    Little,
+    /// So much that the others have their turn before its client's next frame.
+    Turn,
 }
 
 impl Crowd {
@@ -84,7 +97,7 @@ impl Host {
         }
     }
 
-    /// Does what a client's whole frames say.
+    /// Does what a client's whole frames say, up to a turn of it.
     pub(super) fn read_frames(&mut self, id: u64) {
         loop {
             let Some(client) = self.crowd.find(id).filter(|client| client.is_open()) else {
@@ -95,20 +108,29 @@ impl Host {
                 Ok(Some(frame)) => self.read_frame(id, &frame),
                 Err(long) => Err(Failure::new(long.code(), long.effect(), long.to_string())),
             };
-            if let (Err(failure), Some(client)) = (done, self.crowd.find(id)) {
-                client.let_go(Reason::Refused, Some(failure));
+            match (done, self.crowd.find(id)) {
+                (Ok(Cost::Turn), _) => return self.crowd.waiting.push(id),
+                (Err(failure), Some(client)) => client.let_go(Reason::Refused, Some(failure)),
+                _ => {}
             }
         }
     }
 
-    fn read_frame(&mut self, id: u64, frame: &Frame) -> Result<(), Failure> {
+    /// Goes on with those whose turn was over before all was done that they had said.
+    pub(super) fn hear_those_who_wait(&mut self) {
+        for id in std::mem::take(&mut self.crowd.waiting) {
+            self.read_frames(id);
+        }
+    }
+
+    fn read_frame(&mut self, id: u64, frame: &Frame) -> Result<Cost, Failure> {
         let role = self.crowd.find(id).and_then(|client| client.role);
         match (frame.kind, role) {
             (Kind::Hello, None) => self.greet(id, hello::from_json(&frame.payload)?),
             (_, None) => {
                 return Err(Failure::not_started("hello_missing", "the first frame is HELLO"));
             }
-            (Kind::Control, Some(_)) => self.control(id, &frame.payload),
+            (Kind::Control, Some(_)) => return Ok(self.control(id, &frame.payload)),
             (Kind::Data, Some(Role::Attach)) => self.hear_typing(id, &frame.payload),
             (Kind::Resize, Some(Role::Attach | Role::View)) => {
                 let Resize { cols, rows } = hello::from_json(&frame.payload)?;
@@ -123,7 +145,7 @@ impl Host {
             // What a looker types goes nowhere, and what only hosts say is no use from a client.
             _ => {}
         }
-        Ok(())
+        Ok(Cost::Little)
     }
 
     fn greet(&mut self, id: u64, hello: Hello) {
@@ -191,11 +213,21 @@ impl Host {
         };
         let before = std::mem::replace(&mut self.crowd.clients[idx].size, size);
         if self.crowd.writer == Some(id) {
-            self.follow_size(id, Whole::Others);
+            self.crowd.is_resized = true;
         } else if before != size {
-            // What it shows was for its size before, and the program will paint nothing anew.
-            self.resync(idx, Depth::Screen);
+            // What it shows was for its size before, and the program will paint nothing anew. It gets the
+            // whole with the end of this turn, however often it tells a size.
+            self.crowd.clients[idx].queue.fall_behind();
         }
+    }
+
+    /// Follows the last of the sizes that the writer has told; tells whether there was one.
+    pub(super) fn follow_what_was_asked(&mut self) -> bool {
+        let is_resized = std::mem::take(&mut self.crowd.is_resized);
+        if let (true, Some(writer)) = (is_resized, self.crowd.writer) {
+            self.follow_size(writer, Whole::Others);
+        }
+        is_resized
     }
 
     /// Gives the terminal the writer's size. The program is told once per round.
@@ -260,18 +292,39 @@ impl Host {
         };
         let Some(client) = self.crowd.find(id) else { return };
         let sorted = client.sorter.sort(bytes, wants);
+        self.hear_sorted(id, &sorted);
+    }
+
+    fn hear_sorted(&mut self, id: u64, sorted: &Sorted) {
+        let is_writer = self.crowd.writer == Some(id);
         if !is_writer && sorted.is_typed {
             self.make_writer(id);
         }
         if is_writer || sorted.is_typed {
             self.type_in(&sorted.bytes);
             // A person waits for the echo. A program that is about to get another size hears of that first.
-            if self.mirror.size() == self.size_told {
+            if self.mirror.size() == self.size_told && !self.crowd.is_resized {
                 self.flush_input();
             }
         }
         if sorted.is_typed {
             self.program.watch.typed(&sorted.bytes);
+        }
+    }
+
+    /// Types what was held as the beginning of an answer, and had its time.
+    pub(super) fn release_keys(&mut self) {
+        let now = self.clock.monotonic();
+        for idx in 0..self.crowd.clients.len() {
+            let client = &mut self.crowd.clients[idx];
+            if !client.sorter.holds(now) {
+                continue;
+            }
+            // From one that has left nothing more comes.
+            if !client.is_open() || client.sorter.due().is_some_and(|due| due <= now) {
+                let (id, sorted) = (client.id, client.sorter.give_up());
+                self.hear_sorted(id, &sorted);
+            }
         }
     }
 

@@ -65,7 +65,8 @@ impl Queue {
         self.is_behind = false;
     }
 
-    fn fall_behind(&mut self) {
+    /// Throws away what the next snapshot says better.
+    pub(super) fn fall_behind(&mut self) {
         let mut is_begun = 0 < self.n_sent;
         self.frames.retain(|(_, worth)| std::mem::take(&mut is_begun) || *worth == Worth::Kept);
         self.n_bytes =

@@ -302,6 +302,18 @@ fn a_program_sees_the_jobs_environment_and_its_terminal() {
 }
 
 #[test]
+fn a_terminal_that_a_person_has_named_is_the_programs() {
+    let job = Job::from(|record| {
+        record.command = ["sh", "-c", "echo in:$TERM"].map(str::to_owned).to_vec();
+        record.env.insert("TERM".into(), "dumb".into());
+        record.env_names = vec!["TERM".into()];
+    });
+    let mut job = job.unwrap();
+    assert_eq!(job.end().code, Some(0));
+    assert_eq!(job.screen(), "in:dumb\n");
+}
+
+#[test]
 fn operations_answer_in_the_order_they_were_asked() {
     let mut job = Job::sh("printf 'a\\nb\\033]2;title\\007'; read x; exit 7");
     job.attach().wait_for("title");

@@ -3,9 +3,14 @@
 //! A terminal answers questions, tells about the mouse and the focus, and all of it arrives like keys. An
 //! answer that nobody waits for would be typed into the program, and none of it makes its client the
 //! writer.
+//!
+//! Where it stays open whether a key was pressed or an answer begins, the bytes are held, and for a short time
+//! only: a terminal says its answer in one go.
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vocab::limits::HOST_SEQUENCE_BYTES_MAX;
+use vocab::limits::{HOST_SEQUENCE_BYTES_MAX, HOST_SEQUENCE_MS_MAX};
 
 const PASTE_BEGIN: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
@@ -40,7 +45,8 @@ enum Sort {
     Either,
 }
 
-/// Sorts the bytes of one client. Chunks may be cut anywhere but behind an escape, which is a key.
+/// Sorts the bytes of one client. Chunks may be cut anywhere but behind an escape, which is a key,
+/// or what makes it one with Alt.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sorter {
     /// A sequence that is still coming.
@@ -48,6 +54,9 @@ pub(super) struct Sorter {
     is_paste: bool,
     /// How much of the paste's end was seen last.
     n_end: usize,
+    /// When what is pending is no answer any more. Another build counts anew.
+    #[serde(skip)]
+    due: Option<Duration>,
 }
 
 impl Sorter {
@@ -59,8 +68,7 @@ impl Sorter {
             } else if self.pending.is_empty() && *byte != 0x1b {
                 sorted.typed(&[*byte]);
             } else {
-                self.pending.push(*byte);
-                self.look(wants, &mut sorted);
+                self.take(*byte, wants, &mut sorted);
             }
         }
         // An escape alone is the key, and with a bracket it is that key with Alt.
@@ -69,9 +77,57 @@ impl Sorter {
             [0x1b] | [0x1b, b'[' | b']' | b'O' | b'P' | b'_' | b'^']
         );
         if is_key || HOST_SEQUENCE_BYTES_MAX <= self.pending.len() {
-            sorted.typed(&std::mem::take(&mut self.pending));
+            self.release(&mut sorted);
+        }
+        if self.pending.is_empty() {
+            self.due = None;
         }
         sorted
+    }
+
+    /// Tells whether bytes are held, and makes sure that they are not held for long.
+    pub(super) fn holds(&mut self, now: Duration) -> bool {
+        if !self.pending.is_empty() && self.due.is_none() {
+            self.due = Some(now + Duration::from_millis(HOST_SEQUENCE_MS_MAX));
+        }
+        !self.pending.is_empty()
+    }
+
+    /// Returns when what is held has been held for long enough; none while nothing is.
+    pub(super) fn due(&self) -> Option<Duration> {
+        self.due
+    }
+
+    /// Gives back what is held, which was typed.
+    pub(super) fn give_up(&mut self) -> Sorted {
+        let mut sorted = Sorted::default();
+        self.release(&mut sorted);
+        self.due = None;
+        sorted
+    }
+
+    fn release(&mut self, sorted: &mut Sorted) {
+        sorted.typed(&std::mem::take(&mut self.pending));
+    }
+
+    /// Takes a byte that begins a sequence or goes on with one.
+    fn take(&mut self, byte: u8, wants: Wants, sorted: &mut Sorted) {
+        if goes_on(&self.pending, byte) {
+            self.pending.push(byte);
+            self.look(wants, sorted);
+            return;
+        }
+        // What came before was keys after all. Its last escape, or this byte, may begin something else.
+        let is_escape = self.pending.pop_if(|last| *last == 0x1b).is_some();
+        self.release(sorted);
+        match (is_escape, byte) {
+            (true, _) => {
+                self.pending.push(0x1b);
+                self.take(byte, wants, sorted);
+            }
+            (false, 0x1b) => self.pending.push(byte),
+            (false, _) => sorted.typed(&[byte]),
+        }
     }
 
     fn paste(&mut self, byte: u8, sorted: &mut Sorted) {
@@ -115,6 +171,36 @@ impl Sorted {
     fn typed(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.is_typed |= !bytes.is_empty();
+    }
+}
+
+/// Tells whether a byte can go on with a sequence, so that there may be one at all.
+fn goes_on(pending: &[u8], byte: u8) -> bool {
+    match pending {
+        // The old mouse tells bytes of any value.
+        [_, b'[', b'M', ..] => true,
+        [_, b'[', ..] => (0x20..=0x7e).contains(&byte),
+        [_, introducer @ (b']' | b'P' | b'_' | b'^'), text @ ..] => match (text, byte) {
+            ([.., 0x1b], _) => byte == b'\\',
+            ([], _) => begins_answer(*introducer, byte),
+            (_, 0x07 | 0x1b) => true,
+            _ => 0x20 <= byte && byte != 0x7f,
+        },
+        _ => true,
+    }
+}
+
+/// Tells whether an answer in a string may begin so; what a key with Alt and the next key send often does not.
+fn begins_answer(introducer: u8, first: u8) -> bool {
+    match introducer {
+        // A number, or a title.
+        b']' => matches!(first, b'0'..=b'9' | b'l' | b'L'),
+        // Settings, capabilities, the version, the unit.
+        b'P' => matches!(first, b'0'..=b'9' | b'>' | b'!' | b'$' | b'+'),
+        // Pictures.
+        b'_' => first == b'G',
+        // Terminals say nothing in private messages.
+        _ => false,
     }
 }
 

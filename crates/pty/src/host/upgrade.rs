@@ -303,6 +303,7 @@ fn restore(handed: Handed, streams: Vec<OwnedFd>) -> (Mirror, Crowd, VecDeque<u8
         writer: handed.writer,
         is_asked: handed.is_asked,
         n_seen: handed.n_seen,
+        ..Crowd::default()
     };
     (mirror, crowd, handed.input.into())
 }

@@ -89,6 +89,9 @@ limits! { TERMINALS:
     HOST_SEQUENCE_BYTES_MAX: usize = 4 << 10, "bytes",
         "an answer of a client's terminal that is still coming; a longer one is taken for text",
         "pty::an_answer_without_an_end_is_text";
+    HOST_SEQUENCE_MS_MAX: u64 = 200, "ms",
+        "for the rest of an answer that has begun; then it was keys that look like it, and a person waits",
+        "pty::what_may_be_an_answer_is_held_until_it_is_due";
     HOST_TURN_BYTES: usize = 64 << 10, "bytes",
         "read from a program before the others have their turn",
         "pty::everyone_has_a_turn";

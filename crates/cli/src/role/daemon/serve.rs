@@ -101,6 +101,7 @@ async fn serve(paths: Paths, claim: Claim, port: u16, detach: bool) -> anyhow::R
     // First of all: from here on a signal means a drain, also one that comes in the moment of getting
     // ready.
     let mut signals = Signals::install()?;
+    sandbox::signals::survive_the_file_limit();
     let credential = single::credential(&paths)?;
     let on_long_work = if detach { print::checking_while_others_wait } else { print::checking };
     let stopped = Arc::new(AtomicBool::new(false));

@@ -104,7 +104,7 @@ async fn nobody(paths: &Paths, wish: StopRequest, agreed: bool) -> anyhow::Resul
         return Ok(ExitCode::from(exit::OK));
     }
     print::err("stead: no daemon is running\n");
-    if let Some(pid) = client::unregistered(paths).await {
+    if let Some(pid) = client::answering(paths).await {
         print::err(&format!(
             "  hint: the daemon of another state directory, or of one that was removed, \
              answers at {}: pid {pid}\n",

@@ -55,7 +55,41 @@ pub(super) fn change(text: &str, program: &str, wish: Wish) -> Result<String, Fa
             }
         }
     }
-    Ok(document.to_string())
+    Ok(with_ends_of(text, &document.to_string()))
+}
+
+/// Gives lines that stayed the ends that they had, and new ones those of the first line: the document knows one
+/// kind of end only.
+fn with_ends_of(before: &str, after: &str) -> String {
+    if !before.contains("\r\n") {
+        return after.to_owned();
+    }
+    let old: Vec<&str> = before.split_inclusive('\n').collect();
+    let new: Vec<&str> = after.split_inclusive('\n').collect();
+    let is_same = |(old, new): &(&&str, &&str)| without_end(old) == without_end(new);
+    let n_head = old.iter().zip(&new).take_while(is_same).count();
+    let (old_rest, new_rest) = (&old[n_head..], &new[n_head..]);
+    let n_tail = old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(is_same).count();
+    let is_crlf = old.first().is_some_and(|line| line.ends_with("\r\n"));
+    let mut text = old[..n_head].concat();
+    for line in &new_rest[..new_rest.len() - n_tail] {
+        let (line, is_ended) = without_end(line);
+        text.push_str(line);
+        text.push_str(match (is_ended, is_crlf) {
+            (false, _) => "",
+            (true, false) => "\n",
+            (true, true) => "\r\n",
+        });
+    }
+    text + &old[old.len() - n_tail..].concat()
+}
+
+/// Returns a line without its end, and whether it had one.
+fn without_end(line: &str) -> (&str, bool) {
+    match line.strip_suffix('\n') {
+        Some(line) => (line.strip_suffix('\r').unwrap_or(line), true),
+        None => (line, false),
+    }
 }
 
 fn words(document: &DocumentMut) -> Option<Vec<String>> {
@@ -95,6 +129,19 @@ mod tests {
         let tables = "model = \"x\"\n\n[tui] # b\nnotifications = true\n\n[a.b]\n";
         let after = format!("model = \"x\"\n{LINE}\n[tui] # b\nnotifications = true\n\n[a.b]\n");
         check(tables, &after);
+    }
+
+    #[test]
+    fn lines_keep_their_ends_and_new_ones_have_those_of_the_first() {
+        let line = format!("{}\r\n", LINE.trim_end());
+        check("# mine\r\n[a]\r\nb = 1\r\n", &format!("{line}# mine\r\n[a]\r\nb = 1\r\n"));
+        check("m = 1\r\n\r\n[a]\r\n", &format!("m = 1\r\n{line}\r\n[a]\r\n"));
+        let text = "m = \"\"\"x\r\ny\n\"\"\"\r\n";
+        check(text, &format!("{text}{line}"));
+        check("m = 1\nn = 2\r\n", &format!("m = 1\nn = 2\r\n{LINE}"));
+        check("", LINE);
+        let old = "# top\r\nnotify = [\"/old\", \"report\", \"--from-hook\", \"codex\"]\r\n";
+        assert_eq!(change(old, PROGRAM, Wish::Install).unwrap(), format!("# top\r\n{line}"));
     }
 
     #[test]

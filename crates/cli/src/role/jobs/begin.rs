@@ -24,6 +24,10 @@ pub(super) async fn run(client: &Client, args: Bg) -> anyhow::Result<ExitCode> {
         }
         return run::in_background(client, args).await;
     }
+    if args.command.first().is_some_and(String::is_empty) {
+        let failure = Failure::not_started("usage", "the program has an empty name");
+        return Err(failure.with_hint("stead bg -- PROGRAM [ARGUMENT…]").into());
+    }
     let cwd = args.dir.as_deref().unwrap_or(Path::new("."));
     let (env, env_names) = environment(&args.env)?;
     let wish = DispatchJob {
@@ -99,6 +103,12 @@ pub(crate) fn environment(
     let mut built = Environment::for_jobs(&all, &[]);
     let mut names = Vec::new();
     for wish in named {
+        let name = wish.split_once('=').map_or(wish.as_str(), |(name, _)| name);
+        if name.is_empty() || name.contains(|char: char| char.is_whitespace() || char.is_control())
+        {
+            let failure = Failure::not_started("usage", format!("{name:?} names no variable"));
+            return Err(failure.with_hint("--env NAME[=VALUE]"));
+        }
         let (name, value) = match wish.split_once('=') {
             Some((name, value)) => (name, value.to_owned()),
             None => (wish.as_str(), env::get(wish).ok_or_else(|| unset(wish))?),

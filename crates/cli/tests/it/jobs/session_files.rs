@@ -31,3 +31,25 @@ fn a_session_file_that_somebody_writes_is_refused_and_says_who() {
     let refused = home.stead(&start).with(4).err;
     assert!(refused.contains(&own.pid.to_string()), "{refused}");
 }
+
+#[test]
+fn what_is_no_regular_file_is_no_session_file() {
+    let home = Home::new();
+    for file in ["/dev/null", "."] {
+        let start = ["bg", "--session-file", file, "--", "sleep", "1000"];
+        let refused = home.command(&start).output().unwrap();
+        let told = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && told.contains("no regular file"), "{file}: {told}");
+    }
+    let rows: Value = serde_json::from_str(&home.stead(&["ls", "--json"]).with(0).out).unwrap();
+    assert_eq!(rows.as_array().unwrap().len(), 0, "{rows}");
+}
+
+#[test]
+fn names_that_are_none_are_refused_before_anything_starts() {
+    let home = Home::new();
+    home.stead(&["bg", "--", ""]).with(2);
+    for wish in ["=x", "A B=c", ""] {
+        home.stead(&["bg", "--env", wish, "--", "true"]).with(2);
+    }
+}

@@ -26,6 +26,20 @@ async fn what_happened_on_a_full_disk_is_told_in_order_once_there_is_room() {
 }
 
 #[tokio::test]
+async fn what_waits_for_the_store_is_stored_before_that_closes() {
+    let layer = register("told-last", None);
+    let rig = Rig { vfs: Some(layer.name.to_owned()), ..Rig::new() };
+    let life = rig.begin().await;
+    layer.disk().fail_from_now(Fault::FullFromThere);
+    let job = JobId::generate();
+    life.jobs.tell(JobFact::JobEdited { job: job.clone() }).await;
+    layer.disk().heal();
+    life.jobs.tell_the_rest().await;
+    let facts = life.store.facts_after(None, 100).await.unwrap();
+    assert!(facts.iter().any(|fact| fact.body["job"] == job.as_str()), "{facts:?}");
+}
+
+#[tokio::test]
 async fn so_many_facts_wait_for_the_store_and_the_oldest_go_first() {
     let layer = register("told-many", None);
     let rig = Rig { vfs: Some(layer.name.to_owned()), ..Rig::new() };

@@ -124,3 +124,73 @@ fn a_burst_of_sizes_is_told_once_and_after_the_picture() {
     }
     assert!(!client.seen.contains("<13 7"), "{}", client.seen);
 }
+
+#[test]
+fn keys_that_look_like_an_answer_are_held_for_a_moment_only() {
+    let job = Job::sh(&format!("{SHOW} cat -v"));
+    let mut client = job.attach();
+    client.wait_for("on");
+    // Nothing follows, so that only the time makes keys of it.
+    for (keys, shown) in [("\x1b]1", "^[]1"), ("\x1b_G", "^[_G"), ("\x1b[1", "^[[1")] {
+        client.type_in(keys);
+        client.wait_for(shown);
+    }
+    // A looker that types them becomes the writer like by any key.
+    let mut other = job.attach();
+    other.wait_for("^[[1");
+    client.type_in("\x1bP>");
+    other.wait_for("^[P>");
+    // What was typed last arrives although its client has left.
+    client.type_in("\x1b]2");
+    drop(client);
+    other.wait_for("^[]2");
+}
+
+#[test]
+fn sizes_and_questions_in_a_row_have_one_turn_each() {
+    const N_ASKED: usize = 40;
+    let script = "seq 3000; stty -echo; echo on; while read x; do stty size; done";
+    let job = Job::sh(script);
+    let mut client = job.attach();
+    client.wait_for("on");
+    // Sizes that are asked between are followed in order, and everything is answered in order.
+    let mut blob = Vec::new();
+    for at in 0..N_ASKED {
+        let size = json!({"cols": 60 + at, "rows": 13}).to_string();
+        blob.extend(frame::encode(Kind::Resize, br#"{"cols":200,"rows":50}"#));
+        blob.extend(frame::encode(Kind::Resize, size.as_bytes()));
+        let op = if at % 2 == 0 { "snapshot" } else { "status" };
+        let asked = json!({"op": op, "whole": true}).to_string();
+        blob.extend(frame::encode(Kind::Control, asked.as_bytes()));
+    }
+    blob.extend(frame::encode(Kind::Data, b"\r"));
+    client.raw(&blob);
+    for at in 0..N_ASKED {
+        let reply = client.wait(Kind::Reply);
+        match at % 2 {
+            0 => assert!(reply["text"].as_str().unwrap().contains("on"), "{at}: {reply}"),
+            _ => assert_eq!(reply["cols"], 60 + at, "{reply}"),
+        }
+    }
+    client.wait_for(&format!("13 {}", 60 + N_ASKED - 1));
+    // What one that has left had asked is not done in one go either, and others are answered meanwhile.
+    client.raw(&frame::encode(Kind::Control, br#"{"op":"snapshot","whole":true}"#).repeat(300));
+    drop(client);
+    assert_eq!(job.control().ask(&json!({"op": "status"}))["alive"], true);
+}
+
+#[test]
+fn a_looker_that_tells_many_sizes_gets_the_whole_once_per_turn() {
+    let job = Job::sh("echo on; read x");
+    let mut viewer = job.client(json!({"role": "view", "cols": 80, "rows": 24}));
+    viewer.wait(Kind::Resync);
+    let sizes = (10..310).flat_map(|cols| {
+        let size = json!({"cols": cols, "rows": 24}).to_string();
+        frame::encode(Kind::Resize, size.as_bytes())
+    });
+    viewer.raw(&sizes.collect::<Vec<u8>>());
+    viewer.ask(&json!({"op": "status"}));
+    let is_whole = |frame: &&Frame| frame.kind == Kind::Resync;
+    assert!(viewer.frames.iter().filter(is_whole).count() < 30, "{:?}", viewer.frames.len());
+    viewer.wait(Kind::Resync);
+}

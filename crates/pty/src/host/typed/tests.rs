@@ -89,11 +89,57 @@ fn a_paste_is_typed_whatever_it_holds() {
 #[test]
 fn an_answer_without_an_end_is_text() {
     let mut sorter = Sorter::default();
-    let long = format!("\x1b]{}", "x".repeat(HOST_SEQUENCE_BYTES_MAX));
+    let long = format!("\x1b]0{}", "x".repeat(HOST_SEQUENCE_BYTES_MAX));
     let (first, rest) = long.as_bytes().split_at(HOST_SEQUENCE_BYTES_MAX);
     assert_eq!(sorter.sort(&first[1..], NOTHING).bytes.len(), HOST_SEQUENCE_BYTES_MAX - 1);
     let mut sorter = Sorter::default();
     assert_eq!(sorter.sort(&first[..100], NOTHING), Sorted::default());
     assert_eq!(sorter.sort(&first[100..], NOTHING).bytes, first);
     assert_eq!(sorter.sort(rest, NOTHING).bytes, rest);
+}
+
+/// Keys with Alt that begin like answers, with what is pressed next.
+#[test]
+fn what_no_answer_begins_with_is_typed_at_once() {
+    for keys in [
+        "\x1b_a",
+        "\x1bPx",
+        "\x1b]a",
+        "\x1b^G",
+        "\x1b_\x03",
+        "\x1b]1\r",
+        "\x1b]1\x03",
+        "\x1b[1\x03",
+        "\x1b[\r",
+        "\x1b]\x1b[A",
+        "\x1b]1\x1b[A",
+        "\x1b_\x1b_\x03",
+        "\x1b[1ä",
+    ] {
+        for wants in [NOTHING, ALL] {
+            check(keys, wants, keys, true);
+        }
+    }
+    // What stands behind them is sorted as ever.
+    check("\x1b]1\x1b[?62c", NOTHING, "\x1b]1", true);
+}
+
+#[test]
+fn what_may_be_an_answer_is_held_until_it_is_due() {
+    let mut sorter = Sorter::default();
+    let now = Duration::from_secs(9);
+    for held in ["\x1b]1", "\x1bP>|", "\x1b_G", "\x1b[1", "\x1b[M!"] {
+        assert_eq!(sorter.sort(held.as_bytes(), ALL), Sorted::default(), "{held:?}");
+        assert!(sorter.due().is_none() && sorter.holds(now), "{held:?}");
+        let due = now + Duration::from_millis(HOST_SEQUENCE_MS_MAX);
+        // What comes meanwhile does not put it off.
+        assert!(sorter.holds(now + Duration::from_millis(1)));
+        assert_eq!(sorter.due(), Some(due), "{held:?}");
+        assert_eq!(sorter.give_up(), Sorted { bytes: held.into(), is_typed: true });
+        assert!(sorter.due().is_none() && !sorter.holds(now), "{held:?}");
+    }
+    sorter.sort(b"\x1b]1", ALL);
+    assert!(sorter.holds(now));
+    sorter.sort(b"1;x\x07", ALL);
+    assert_eq!(sorter.due(), None);
 }
