@@ -5,20 +5,22 @@
 use std::{
     collections::VecDeque,
     os::fd::{AsFd, OwnedFd},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use sandbox::{
     Lifetime, Plan, Policy, Scope,
+    report::ExitStatus,
     scope::{Child, Stdio},
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, BufReader, Interest, unix::AsyncFd},
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     net::unix::pipe::{Receiver, Sender},
     time::timeout,
 };
+use tokio_util::sync::CancellationToken;
 use vocab::{
     ids::RunId,
     limits::{CHILD_GRACE_MS, LSP_LAST_WORDS_BYTES_MAX, LSP_LAST_WORDS_LINES_MAX},
@@ -35,6 +37,8 @@ use crate::{
 pub(crate) struct Process {
     pub(crate) scope: Arc<Scope>,
     child: Arc<Child>,
+    gone: CancellationToken,
+    status: Arc<OnceLock<ExitStatus>>,
     words: Arc<Mutex<VecDeque<String>>>,
 }
 
@@ -70,7 +74,18 @@ impl Process {
             Ok(Line { reading, writing: Sender::from_owned_fd(ends.stdin)? })
         });
         let line = line.map_err(|error| Failure::not_started("too_many_files", error.to_string()))?;
-        Ok((Self { scope: Arc::new(scope), child: Arc::new(child), words }, line))
+        let (child, gone) = (Arc::new(child), CancellationToken::new());
+        let (waited, told) = (Arc::clone(&child), gone.clone());
+        let status: Arc<OnceLock<ExitStatus>> = Arc::default();
+        let ended = Arc::clone(&status);
+        let wait = move || {
+            let status = waited.wait();
+            ended.set(status).ok();
+            told.cancel();
+        };
+        // Without a thread its line tells, or a deadline.
+        std::thread::Builder::new().name("lsp-exit".into()).spawn(wait).ok();
+        Ok((Self { scope: Arc::new(scope), child, gone, status, words }, line))
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -79,21 +94,13 @@ impl Process {
 
     /// Returns what waits for its end; its descendants may live on.
     pub(crate) fn exit(&self) -> impl Future<Output = ()> + Send + 'static {
-        let handle = self.child.as_fd().try_clone_to_owned();
-        async move {
-            let handle = handle.and_then(|fd| AsyncFd::register_with_interest(fd, Interest::READABLE).map_err(Into::into));
-            match handle {
-                Ok(handle) => drop(handle.readable().await),
-                // Without a handle its line tells, or its deadline.
-                Err(_) => std::future::pending().await,
-            }
-        }
+        self.gone.clone().cancelled_owned()
     }
 
     /// Ends it and all it has started, and says how it ended and what it complained of last.
     pub(crate) async fn end(self, wait: Duration, grace: Duration) -> String {
         timeout(wait, self.exit()).await.ok();
-        let status = self.child.try_wait();
+        let status = self.status.get();
         let scope = Arc::clone(&self.scope);
         tokio::task::spawn_blocking(move || drop(scope.end(grace))).await.ok();
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);

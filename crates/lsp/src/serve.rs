@@ -336,6 +336,7 @@ pub(crate) async fn follow_changes(inner: Weak<Inner>, changes: Arc<Changes>, en
         for path in pending {
             let Some(inner) = inner.upgrade() else { return };
             let lsp = Lsp(inner);
+            let Ok(path) = lsp.0.site.without_parents(path) else { continue };
             for instance in lsp.running() {
                 if path.components().starts_with(instance.dir.components()) {
                     let language = languages::of(&path);

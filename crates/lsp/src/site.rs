@@ -76,9 +76,13 @@ pub(crate) struct Site {
 pub(crate) struct Print(confine::dir::FileId, u64, i128);
 
 impl Site {
-    /// Parses a path of a call. `..` is taken back by name, which is refused where that leads elsewhere.
+    /// Parses a path of a call.
     pub(crate) fn parse(&self, text: &str) -> Result<WorkspacePath, Failure> {
-        let path = self.root.parse(text)?;
+        self.without_parents(self.root.parse(text)?)
+    }
+
+    /// Takes `..` back by name, which is refused where that leads elsewhere.
+    pub(crate) fn without_parents(&self, path: WorkspacePath) -> Result<WorkspacePath, Failure> {
         if path.root() != RootKind::Workspace {
             let message = format!("{path}: language servers see the workspace alone");
             return Err(Failure::not_started("path_outside_root", message));
