@@ -4,7 +4,7 @@
 //! those of the present one. Of files that are not open nothing is kept.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -34,6 +34,14 @@ pub(crate) struct Published {
     pub(crate) count: usize,
 }
 
+/// An ability that a server has added.
+#[derive(Debug, Clone)]
+pub(crate) struct Registered {
+    method: String,
+    /// The name under which it gives diagnostics, where it has one.
+    pub(crate) identifier: Option<String>,
+}
+
 /// What one running server has said.
 #[derive(Debug)]
 pub(crate) struct Board {
@@ -47,7 +55,9 @@ pub(crate) struct Board {
 struct State {
     arrivals: u64,
     open: HashMap<WorkspacePath, Option<Published>>,
-    registered: BTreeSet<String>,
+    /// By the id under which it can be taken back; a server may add the same one anew before it takes the
+    /// old one back.
+    registered: BTreeMap<String, Registered>,
     disturbed: Option<Instant>,
 }
 
@@ -95,9 +105,9 @@ impl Board {
         self.moved.subscribe()
     }
 
-    /// Tells whether the server has said that it can do this, after it was ready.
-    pub(crate) fn registered(&self, method: &str) -> bool {
-        self.state().registered.contains(method)
+    /// Returns what the server has said of a method after it was ready, if it can answer it.
+    pub(crate) fn registered(&self, method: &str) -> Option<Registered> {
+        self.state().registered.values().find(|one| one.method == method).cloned()
     }
 
     fn publish(&self, params: &Value) {
@@ -107,8 +117,7 @@ impl Board {
         state.arrivals += 1;
         let arrival = state.arrivals;
         if let Some(kept) = state.open.get_mut(&path) {
-            let items = params.get("diagnostics").and_then(Value::as_array);
-            let items = items.map_or(&[][..], Vec::as_slice);
+            let items = list(params, "diagnostics");
             *kept = Some(Published {
                 version: params.get("version").and_then(Value::as_i64),
                 arrival,
@@ -123,44 +132,61 @@ impl Board {
 
     /// Answers which settings a server shall use: the part of `init` that it names.
     fn configuration(&self, params: &Value) -> Value {
-        let items = params.get("items").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let setting = |item: &Value| {
             let section = item.get("section").and_then(Value::as_str).unwrap_or_default();
             let names = section.split('.').filter(|name| !name.is_empty());
             let found = names.fold(self.settings.as_ref(), |at, name| at?.get(name));
             found.cloned().unwrap_or_default()
         };
-        Value::Array(items.iter().take(LSP_REGISTRATIONS_MAX).map(setting).collect())
+        Value::Array(
+            list(params, "items").iter().take(LSP_REGISTRATIONS_MAX).map(setting).collect(),
+        )
     }
 
-    fn register(&self, params: &Value, (list, add): (&str, bool)) {
-        let all = params.get(list).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let methods = all.iter().filter_map(|one| one.get("method").and_then(Value::as_str));
+    fn register(&self, params: &Value) {
         let mut state = self.state();
-        for method in methods {
-            if !add {
-                state.registered.remove(method);
-            } else if state.registered.len() < LSP_REGISTRATIONS_MAX && method.len() <= 128 {
-                state.registered.insert(method.to_owned());
+        for one in list(params, "registrations") {
+            let text = |at| one.pointer(at).and_then(Value::as_str);
+            let identifier = text("/registerOptions/identifier").map(str::to_owned);
+            let (Some(id), Some(method)) = (text("/id"), text("/method")) else { continue };
+            if state.registered.len() < LSP_REGISTRATIONS_MAX {
+                let method = method.to_owned();
+                state.registered.insert(id.to_owned(), Registered { method, identifier });
+            }
+        }
+        drop(state);
+        // Who waits for diagnostics may ask for them now.
+        self.moved.send_modify(|_| {});
+    }
+
+    fn unregister(&self, params: &Value) {
+        let mut state = self.state();
+        // The protocol's own spelling.
+        for one in list(params, "unregisterations") {
+            if let Some(id) = one.get("id").and_then(Value::as_str) {
+                state.registered.remove(id);
             }
         }
     }
+}
+
+fn list<'a>(params: &'a Value, name: &str) -> &'a [Value] {
+    params.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice)
 }
 
 impl Handler for Board {
     fn asked(&self, method: &str, params: &Value) -> Result<Value, Refusal> {
         match method {
             "workspace/configuration" => Ok(self.configuration(params)),
-            "workspace/workspaceFolders" | "window/workDoneProgress/create" | "window/showMessageRequest" => {
-                Ok(Value::Null)
-            }
+            "workspace/workspaceFolders"
+            | "window/workDoneProgress/create"
+            | "window/showMessageRequest" => Ok(Value::Null),
             "client/registerCapability" => {
-                self.register(params, ("registrations", true));
+                self.register(params);
                 Ok(Value::Null)
             }
-            // The protocol's own spelling.
             "client/unregisterCapability" => {
-                self.register(params, ("unregisterations", false));
+                self.unregister(params);
                 Ok(Value::Null)
             }
             "workspace/diagnostic/refresh" => {

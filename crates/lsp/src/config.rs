@@ -70,7 +70,11 @@ pub(crate) struct Server {
 
 impl Server {
     /// Tells what it lacks to be used.
-    pub(crate) fn lacks(&self, exec: Option<&ExecGrant>, trust: Option<&ProjectTrust>) -> Option<Lacks> {
+    pub(crate) fn lacks(
+        &self,
+        exec: Option<&ExecGrant>,
+        trust: Option<&ProjectTrust>,
+    ) -> Option<Lacks> {
         match &self.transport {
             Transport::Command(_) => exec.is_none().then_some(Lacks::Exec),
             Transport::Unix(_) | Transport::Tcp(_) => trust.is_none().then_some(Lacks::Trust),
@@ -123,7 +127,8 @@ const KEYS: &[&str] = &["command", "attach", "languages", "root_markers", "env",
 /// Reads a layer; servers in the order of their names.
 pub(crate) fn parse(text: &str) -> Result<Vec<Server>, ConfigError> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-        let line = error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
+        let line =
+            error.span().map(|span| text[..span.start.min(text.len())].lines().count().max(1));
         let line = line.map_or_else(String::new, |line| format!("line {line}: "));
         ConfigError::Toml(format!("{line}{}", error.message()))
     })?;
@@ -135,7 +140,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Server>, ConfigError> {
         let at = format!("servers.{name}");
         let plain = |ch: char| ch.is_ascii_alphanumeric() || "-_.+".contains(ch);
         if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
-            return Err(value(&at, "must be named with letters, digits and - _ . +, at most 64 of them"));
+            return Err(value(
+                &at,
+                "must be named with letters, digits and - _ . +, at most 64 of them",
+            ));
         }
         let table = server.as_table().ok_or_else(|| value(&at, "must be a table"))?;
         found.push(one(name, &at, table)?);
@@ -158,7 +166,10 @@ fn one(name: &str, at: &str, table: &toml::Table) -> Result<Server, ConfigError>
     known(&format!("{at}.languages"), languages.iter(), &all)?;
     let root_markers = texts(&format!("{at}.root_markers"), table.get("root_markers"))?;
     if let Some(marker) = root_markers.iter().find(|marker| !is_name(marker)) {
-        return Err(value(&format!("{at}.root_markers"), &format!("must hold names, not {marker:?}")));
+        return Err(value(
+            &format!("{at}.root_markers"),
+            &format!("must hold names, not {marker:?}"),
+        ));
     }
     let env = env_of(&format!("{at}.env"), table.get("env"))?;
     if !env.is_empty() && !transport.is_managed() {
@@ -176,7 +187,9 @@ fn command_of(at: &str, command: &toml::Value) -> Result<Vec<String>, ConfigErro
     let words = texts(at, Some(command))?;
     match words.first() {
         Some(program) if Path::new(program).is_absolute() || is_name(program) => Ok(words),
-        Some(_) => Err(value(at, "must begin with an absolute path or a name that is found in PATH")),
+        Some(_) => {
+            Err(value(at, "must begin with an absolute path or a name that is found in PATH"))
+        }
         None => Err(value(at, "must name a program")),
     }
 }

@@ -13,7 +13,10 @@ use std::{future::Future, pin::Pin};
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
-use vocab::{limits::{LSP_PULL_AGAIN_MS, LSP_RESULTS_MAX}, outcome::Failure};
+use vocab::{
+    limits::{LSP_PULL_AGAIN_MS, LSP_RESULTS_MAX},
+    outcome::Failure,
+};
 
 use crate::{
     documents::Document,
@@ -30,21 +33,24 @@ pub(crate) enum Found {
     NotYet,
 }
 
+const PULL: &str = "textDocument/diagnostic";
+
 /// Asks for, or waits for, the diagnostics of a document that was just shown.
 pub(crate) async fn of(served: &Served, document: &Document, ask: &Ask) -> Result<Found, Failure> {
-    if served.can("textDocument/diagnostic") {
-        return pull(served, document, ask).await;
+    match wait(served, document, ask).await? {
+        Some(found) => Ok(found),
+        None => pull(served, document, ask).await,
     }
-    wait(served, document, ask).await
 }
 
 async fn pull(served: &Served, document: &Document, ask: &Ask) -> Result<Found, Failure> {
     let mut params = json!({"textDocument": {"uri": document.uri}});
-    if let Some(name) = served.abilities.diagnostic_name() {
+    let added = served.board.registered(PULL).and_then(|added| added.identifier);
+    if let Some(name) = added.as_deref().or(served.abilities.diagnostic_name()) {
         params["identifier"] = Value::from(name);
     }
     loop {
-        let asked = ("textDocument/diagnostic", &params);
+        let asked = (PULL, &params);
         match served.peer.request(asked, ask.until, &ask.cancel).await {
             Ok(answer) => {
                 let Some(items) = answer.get("items").and_then(Value::as_array) else {
@@ -80,7 +86,9 @@ enum Stand {
     Old,
 }
 
-async fn wait(served: &Served, document: &Document, ask: &Ask) -> Result<Found, Failure> {
+/// Waits for a publication. None as soon as the server says that it can be asked, which some say only after
+/// their start.
+async fn wait(served: &Served, document: &Document, ask: &Ask) -> Result<Option<Found>, Failure> {
     let board = &served.board;
     let mut moved = board.watch();
     let params = json!({"textDocument": {"uri": document.uri}});
@@ -91,6 +99,9 @@ async fn wait(served: &Served, document: &Document, ask: &Ask) -> Result<Found, 
     let mut read_at: Option<Instant> = None;
     loop {
         moved.borrow_and_update();
+        if served.can(PULL) {
+            return Ok(None);
+        }
         let published = board.published(&document.path);
         let stand = match &published {
             None => Stand::Old,
@@ -110,9 +121,9 @@ async fn wait(served: &Served, document: &Document, ask: &Ask) -> Result<Found, 
         };
         let mut calm = None;
         match (stand, published) {
-            (Stand::Fresh, Some(found)) => return Ok(Found::Known(found.items, found.count)),
+            (Stand::Fresh, Some(found)) => return Ok(Some(Found::Known(found.items, found.count))),
             (Stand::At(at), Some(found)) if at <= Instant::now() => {
-                return Ok(Found::Known(found.items, found.count));
+                return Ok(Some(Found::Known(found.items, found.count)));
             }
             (Stand::At(at), _) => calm = Some(at),
             (Stand::Unread, _) if asked.is_none() => {
@@ -126,7 +137,7 @@ async fn wait(served: &Served, document: &Document, ask: &Ask) -> Result<Found, 
             () = ask.cancel.cancelled() => return Err(served.instance.failure(PeerError::Cancelled)),
             () = served.peer.ended() => return Err(served.instance.failure(
                 PeerError::Ended(served.peer.why().unwrap_or_default()))),
-            () = sleep_until(ask.until) => return Ok(Found::NotYet),
+            () = sleep_until(ask.until) => return Ok(Some(Found::NotYet)),
             _ = moved.changed() => {}
             _ = async { match &mut asked { Some(asked) => asked.await, None => std::future::pending().await } },
                 if read_at.is_none() && asked.is_some() => read_at = Some(Instant::now()),

@@ -116,7 +116,9 @@ impl Documents {
     pub(crate) async fn show(&mut self, path: &WorkspacePath) -> Result<Document, SyncError> {
         let (site, wanted) = (Arc::clone(&self.site), path.clone());
         let read = tokio::task::spawn_blocking(move || site.read(&wanted)).await;
-        let read = read.unwrap_or_else(|_| Err(Failure::not_started("internal", "the read ended unexpectedly")));
+        let read = read.unwrap_or_else(|_| {
+            Err(Failure::not_started("internal", "the read ended unexpectedly"))
+        });
         let (text, print) = match read {
             Ok(read) => read,
             Err(failure) => {
@@ -185,7 +187,9 @@ impl Documents {
         let identity = json!({"uri": document.uri, "version": document.version});
         if self.terms.sync == Sync::None {
             // It listens to no change, so it is told as if the file were another one.
-            self.peer.notify("textDocument/didClose", &json!({"textDocument": {"uri": document.uri}})).await?;
+            self.peer
+                .notify("textDocument/didClose", &json!({"textDocument": {"uri": document.uri}}))
+                .await?;
             let language = languages::of(&document.path).unwrap_or("plaintext");
             let params = json!({"textDocument": {
                 "uri": document.uri, "languageId": language, "version": document.version, "text": &*document.text,
@@ -218,14 +222,16 @@ impl Documents {
 /// Returns the one change between two texts.
 fn difference(old: &str, new: &str, encoding: Encoding) -> Value {
     let same = |(a, b): &(char, char)| a == b;
-    let begin: usize = old.chars().zip(new.chars()).take_while(same).map(|(ch, _)| ch.len_utf8()).sum();
+    let begin: usize =
+        old.chars().zip(new.chars()).take_while(same).map(|(ch, _)| ch.len_utf8()).sum();
     let begin = between_line_ends(old, new, begin);
     let (old_rest, new_rest) = (&old[begin..], &new[begin..]);
     let ends = old_rest.chars().rev().zip(new_rest.chars().rev());
     let end: usize = ends.take_while(same).map(|(ch, _)| ch.len_utf8()).sum();
     let mut to = old.len() - end;
     // The end must not stand between the two characters of a line end either, in neither text.
-    let splits = |text: &str, at: usize| at > 0 && text.as_bytes().get(at - 1..=at) == Some(b"\r\n");
+    let splits =
+        |text: &str, at: usize| at > 0 && text.as_bytes().get(at - 1..=at) == Some(b"\r\n");
     let mut new_to = new.len() - end;
     while splits(old, to) || splits(new, new_to) {
         (to, new_to) = (to + 1, new_to + 1);

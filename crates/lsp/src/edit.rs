@@ -44,7 +44,9 @@ pub(crate) fn read(
     let mut add = |uri: &str, list: Option<&Value>| {
         let Some(path) = site.path(uri) else {
             let uri = crate::site::plain(uri, 300);
-            return Err(refused(format!("the rename would change a file outside the workspace: {uri}")));
+            return Err(refused(format!(
+                "the rename would change a file outside the workspace: {uri}"
+            )));
         };
         let list = list.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         edits.entry(path.clone()).or_default().extend(list.iter().cloned());
@@ -54,16 +56,21 @@ pub(crate) fn read(
         for change in changes {
             if let Some(kind) = change.get("kind").and_then(Value::as_str) {
                 let kind = crate::site::plain(kind, 40);
-                return Err(refused(format!("the rename would {kind} a file, which is not done here"))
-                    .with_hint("move the file first, then change what names it"));
+                return Err(refused(format!(
+                    "the rename would {kind} a file, which is not done here"
+                ))
+                .with_hint("move the file first, then change what names it"));
             }
             let document = change.get("textDocument").unwrap_or(&Value::Null);
             let uri = document.get("uri").and_then(Value::as_str).unwrap_or_default();
             let path = add(uri, change.get("edits"))?;
             let version = document.get("version").and_then(Value::as_i64);
             if version.zip(version_of(&path)).is_some_and(|(theirs, ours)| theirs != ours) {
-                return Err(Failure::not_started("stale_content", format!("{path}: changed meanwhile"))
-                    .with_hint("call again"));
+                return Err(Failure::not_started(
+                    "stale_content",
+                    format!("{path}: changed meanwhile"),
+                )
+                .with_hint("call again"));
             }
         }
     } else if let Some(changes) = answer.get("changes").and_then(Value::as_object) {
@@ -74,7 +81,9 @@ pub(crate) fn read(
     edits.retain(|_, list| !list.is_empty());
     if edits.len() > LSP_RENAME_FILES_MAX {
         let n = edits.len();
-        return Err(refused(format!("the rename would change {n} files, more than {LSP_RENAME_FILES_MAX}")));
+        return Err(refused(format!(
+            "the rename would change {n} files, more than {LSP_RENAME_FILES_MAX}"
+        )));
     }
     Ok(edits)
 }
@@ -159,16 +168,23 @@ fn prepare(
         let (place, guard) = place.enter()?;
         guards.push(guard);
         if lanes.last() != Some(&place.lane()) {
-            return Err(Failure::not_started("path_changed", format!("{path}: leads elsewhere by now")));
+            return Err(Failure::not_started(
+                "path_changed",
+                format!("{path}: leads elsewhere by now"),
+            ));
         }
         let old = content(&place)?;
         if shown(path).is_some_and(|shown| shown.as_bytes() != old) {
-            return Err(Failure::not_started("stale_content", format!("{path}: changed meanwhile"))
-                .with_hint("call again"));
+            return Err(Failure::not_started(
+                "stale_content",
+                format!("{path}: changed meanwhile"),
+            )
+            .with_hint("call again"));
         }
         let new = apply(&old, list, encoding).map_err(|why| refused(format!("{path}: {why}")))?;
         let before: [u8; 32] = Sha256::digest(&old).into();
-        let options = PublishOptions { replace: Replace::Content(before), ..PublishOptions::default() };
+        let options =
+            PublishOptions { replace: Replace::Content(before), ..PublishOptions::default() };
         let mut pending = place.writer(options)?;
         if let Err(error) = pending.write_all(&new) {
             return Err(pending.error(error).into());

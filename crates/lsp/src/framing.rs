@@ -81,9 +81,9 @@ async fn header(reader: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<u64>,
             length = Some(stated.ok_or_else(malformed)?);
         } else if name.eq_ignore_ascii_case("content-type") {
             let value = value.to_ascii_lowercase();
-            let other = value.split_once("charset=").is_some_and(|(_, set)| {
-                !matches!(set.trim().trim_matches('"'), "utf-8" | "utf8")
-            });
+            let other = value
+                .split_once("charset=")
+                .is_some_and(|(_, set)| !matches!(set.trim().trim_matches('"'), "utf-8" | "utf8"));
             if other {
                 return Err(malformed());
             }

@@ -225,7 +225,10 @@ impl Instance {
                 told.state = State::Failed;
                 let last = told.last_error.clone().unwrap_or_default();
                 let n = told.failures.len();
-                let message = format!("{} has ended unexpectedly {n} times and is not started again for now: {last}", self.server.name);
+                let message = format!(
+                    "{} has ended unexpectedly {n} times and is not started again for now: {last}",
+                    self.server.name
+                );
                 return Err(Failure::not_started("lsp_server_failed", message));
             }
             (told.state, told.rss) = (State::Starting, None);
@@ -257,8 +260,12 @@ impl Instance {
                     Some(process) => process.end(Duration::from_millis(200), process::GRACE).await,
                     None => String::new(),
                 };
-                let why = self.note_failure(format!("{} could not be started: {why}{said}", self.server.name));
-                let effect = if self.is_managed() { Effect::Indeterminate } else { Effect::NotStarted };
+                let why = self.note_failure(format!(
+                    "{} could not be started: {why}{said}",
+                    self.server.name
+                ));
+                let effect =
+                    if self.is_managed() { Effect::Indeterminate } else { Effect::NotStarted };
                 Err(Failure::new("lsp_server_failed", effect, why))
             }
         }
@@ -406,9 +413,12 @@ impl Instance {
         match error {
             PeerError::Ended(why) => {
                 let message = site::plain(&format!("{name} is gone: {why}"), LSP_ERROR_BYTES_MAX);
-                Failure::new("lsp_server_ended", effect, message).with_hint("the next call starts it again")
+                Failure::new("lsp_server_ended", effect, message)
+                    .with_hint("the next call starts it again")
             }
-            PeerError::TimedOut => Failure::new("timeout", effect, format!("{name} did not answer in time")),
+            PeerError::TimedOut => {
+                Failure::new("timeout", effect, format!("{name} did not answer in time"))
+            }
             PeerError::Cancelled => {
                 Failure::new("aborted", effect, "stopped because the call was cancelled")
             }
@@ -435,7 +445,7 @@ impl Drop for Using {
 impl Served {
     /// Tells whether the server can answer a method.
     pub(crate) fn can(&self, method: &str) -> bool {
-        self.abilities.can(method) || self.board.registered(method)
+        self.abilities.can(method) || self.board.registered(method).is_some()
     }
 
     /// Asks the server, if it can answer. Also returns what is to be told besides the answer.

@@ -19,7 +19,8 @@ const EXTENSIONS: &[(&str, &str)] = &[
 ];
 
 /// Names that say it whole.
-const NAMES: &[(&str, &str)] = &[("Dockerfile", "dockerfile"), ("Makefile", "makefile"), ("CMakeLists.txt", "cmake")];
+const NAMES: &[(&str, &str)] =
+    &[("Dockerfile", "dockerfile"), ("Makefile", "makefile"), ("CMakeLists.txt", "cmake")];
 
 /// Returns the language of a file; none for a name that says nothing.
 pub(crate) fn of(path: &WorkspacePath) -> Option<&'static str> {

@@ -56,7 +56,11 @@ pub(crate) async fn connect(
 
 impl Connected {
     /// Begins to speak. A child that ends takes the line along, whoever still holds its other end.
-    pub(crate) fn begin(self, handler: Arc<dyn Handler>, send: Duration) -> (Peer, Option<Process>) {
+    pub(crate) fn begin(
+        self,
+        handler: Arc<dyn Handler>,
+        send: Duration,
+    ) -> (Peer, Option<Process>) {
         let peer = Peer::start(self.reading, self.writing, handler, send);
         if let Some(process) = &self.process {
             let (exit, over) = (process.exit(), peer.clone());

@@ -130,7 +130,10 @@ impl Lsp {
 fn add(servers: &mut Vec<Server>, layer: Vec<Server>, notes: &mut Vec<String>) {
     for server in layer {
         if servers.iter().any(|known| known.name == server.name) {
-            notes.push(format!("{} in {PROJECT_LAYER} is passed over: the operator has one of that name", server.name));
+            notes.push(format!(
+                "{} in {PROJECT_LAYER} is passed over: the operator has one of that name",
+                server.name
+            ));
         } else {
             servers.push(server);
         }
@@ -141,8 +144,12 @@ fn add(servers: &mut Vec<Server>, layer: Vec<Server>, notes: &mut Vec<String>) {
 pub(crate) fn lack(one: &Configured) -> Option<String> {
     let name = &one.server.name;
     one.lacks.map(|lacks| match lacks {
-        Lacks::Exec => format!("{name} is not used: it is started here, and programs may not be run"),
-        Lacks::Trust => format!("{name} is not used: it is attached, and the project is not trusted"),
+        Lacks::Exec => {
+            format!("{name} is not used: it is started here, and programs may not be run")
+        }
+        Lacks::Trust => {
+            format!("{name} is not used: it is attached, and the project is not trusted")
+        }
     })
 }
 

@@ -73,7 +73,8 @@ impl Process {
             tokio::spawn(listen(complaints, Arc::clone(&words)));
             Ok(Line { reading, writing: Sender::from_owned_fd(ends.stdin)? })
         });
-        let line = line.map_err(|error| Failure::not_started("too_many_files", error.to_string()))?;
+        let line =
+            line.map_err(|error| Failure::not_started("too_many_files", error.to_string()))?;
         let (child, gone) = (Arc::new(child), CancellationToken::new());
         let (waited, told) = (Arc::clone(&child), gone.clone());
         let status: Arc<OnceLock<ExitStatus>> = Arc::default();
@@ -123,7 +124,8 @@ fn bear(
     dir: &WorkspacePath,
     site: &Site,
 ) -> Result<(Scope, Child, Ends), Failure> {
-    let no_descriptor = |error: std::io::Error| Failure::not_started("too_many_files", error.to_string());
+    let no_descriptor =
+        |error: std::io::Error| Failure::not_started("too_many_files", error.to_string());
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|errno| no_descriptor(errno.into()));
     let cwd = site.root.open_dir(dir)?.as_fd().try_clone_to_owned().map_err(no_descriptor)?;
     let mut environment = site.environment.clone();

@@ -230,9 +230,7 @@ fn answer_of(message: &mut Value) -> Result<Value, Refusal> {
 }
 
 impl Inner {
-    fn pending(
-        &self,
-    ) -> MutexGuard<'_, HashMap<i64, oneshot::Sender<Result<Value, Refusal>>>> {
+    fn pending(&self) -> MutexGuard<'_, HashMap<i64, oneshot::Sender<Result<Value, Refusal>>>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

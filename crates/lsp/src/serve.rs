@@ -32,8 +32,7 @@ use workspace::{
 use crate::{
     config::{Lacks, Server},
     instance::{Ask, Instance, Served, Shown},
-    languages,
-    open,
+    languages, open,
     rpc::PeerError,
     site::Site,
     status::{State, Status},
@@ -133,7 +132,8 @@ impl Lsp {
         }
         spec.validate(&call.arguments).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            let message = format!("the arguments of {} do not fit:\n{}", spec.name, lines.join("\n"));
+            let message =
+                format!("the arguments of {} do not fit:\n{}", spec.name, lines.join("\n"));
             Failure::not_started("invalid_arguments", message)
         })?;
         if self.0.closed.is_cancelled() {
@@ -143,7 +143,12 @@ impl Lsp {
     }
 
     /// Runs a call in a task of its own, so that it ends as it says also when nobody waits.
-    fn start(&self, spec: &ToolSpec, call: Call, context: CallContext) -> BoxFuture<'static, Outcome> {
+    fn start(
+        &self,
+        spec: &ToolSpec,
+        call: Call,
+        context: CallContext,
+    ) -> BoxFuture<'static, Outcome> {
         let (lsp, name) = (self.clone(), spec.name);
         let wait = call.timeout_ms.map_or(self.0.site.bounds.call, Duration::from_millis);
         let ask = Ask { until: Instant::now() + wait, cancel: context.cancel };
@@ -230,7 +235,8 @@ impl Lsp {
 
     /// Returns the servers that run, in the order of their names and directories.
     pub(crate) fn running(&self) -> Vec<Arc<Instance>> {
-        let is_running = |one: &&Arc<Instance>| matches!(one.told().state, State::Ready | State::Starting);
+        let is_running =
+            |one: &&Arc<Instance>| matches!(one.told().state, State::Ready | State::Starting);
         let mut all: Vec<_> = self.instances().values().filter(is_running).cloned().collect();
         all.sort_by(|one, two| (&one.server.name, &one.dir).cmp(&(&two.server.name, &two.dir)));
         all
@@ -244,10 +250,14 @@ impl Lsp {
     /// Finds the one server that a file belongs to.
     pub(crate) fn instance_of(&self, path: &WorkspacePath) -> Result<Arc<Instance>, Failure> {
         let language = languages::of(path);
-        let speaks = |server: &&Arc<Server>| server.languages.iter().any(|one| Some(one.as_str()) == language);
+        let speaks = |server: &&Arc<Server>| {
+            server.languages.iter().any(|one| Some(one.as_str()) == language)
+        };
         let Some(server) = self.usable().find(speaks) else {
             let message = match language {
-                Some(language) => format!("{path}: no language server is configured for {language}"),
+                Some(language) => {
+                    format!("{path}: no language server is configured for {language}")
+                }
                 None => format!("{path}: its name says no language that is known"),
             };
             return Err(Failure::not_started("no_language_server", message));
@@ -257,14 +267,19 @@ impl Lsp {
     }
 
     /// Returns the server for a directory.
-    pub(crate) fn instance_at(&self, server: &Arc<Server>, dir: WorkspacePath) -> Result<Arc<Instance>, Failure> {
+    pub(crate) fn instance_at(
+        &self,
+        server: &Arc<Server>,
+        dir: WorkspacePath,
+    ) -> Result<Arc<Instance>, Failure> {
         let mut instances = self.instances();
         let key = (server.name.clone(), dir.clone());
         if let Some(known) = instances.get(&key) {
             return Ok(Arc::clone(known));
         }
         if instances.len() >= LSP_PLACES_MAX {
-            let idle = |one: &Arc<Instance>| matches!(one.told().state, State::Stopped | State::Failed);
+            let idle =
+                |one: &Arc<Instance>| matches!(one.told().state, State::Stopped | State::Failed);
             instances.retain(|_, one| Arc::strong_count(one) > 1 || !idle(one));
         }
         if instances.len() >= LSP_PLACES_MAX {
@@ -326,13 +341,18 @@ impl Lsp {
 }
 
 /// Tells servers of changed files as they come.
-pub(crate) async fn follow_changes(inner: Weak<Inner>, changes: Arc<Changes>, ended: CancellationToken) {
+pub(crate) async fn follow_changes(
+    inner: Weak<Inner>,
+    changes: Arc<Changes>,
+    ended: CancellationToken,
+) {
     loop {
         tokio::select! {
             () = ended.cancelled() => return,
             () = changes.more.notified() => {}
         }
-        let pending = std::mem::take(&mut *changes.pending.lock().unwrap_or_else(PoisonError::into_inner));
+        let pending =
+            std::mem::take(&mut *changes.pending.lock().unwrap_or_else(PoisonError::into_inner));
         for path in pending {
             let Some(inner) = inner.upgrade() else { return };
             let lsp = Lsp(inner);
@@ -340,7 +360,8 @@ pub(crate) async fn follow_changes(inner: Weak<Inner>, changes: Arc<Changes>, en
             for instance in lsp.running() {
                 if path.components().starts_with(instance.dir.components()) {
                     let language = languages::of(&path);
-                    let mine = instance.server.languages.iter().any(|one| Some(one.as_str()) == language);
+                    let mine =
+                        instance.server.languages.iter().any(|one| Some(one.as_str()) == language);
                     instance.changed(&path, if mine { Shown::Yes } else { Shown::No }).await;
                 }
             }

@@ -10,8 +10,8 @@ use sandbox::{Environment, Host};
 use vocab::{
     limits::{
         LSP_CALL_MS, LSP_DOCUMENT_BYTES_MAX, LSP_DOCUMENTS_MAX, LSP_IDLE_MS, LSP_INITIALIZE_MS,
-        LSP_MEMORY_BYTES_MAX, LSP_MEMORY_LOOK_MS, LSP_RESTART_WINDOW_MS, LSP_RESTARTS_MAX, LSP_SEND_MS,
-        LSP_SERVERS_MAX, LSP_SETTLE_MS,
+        LSP_MEMORY_BYTES_MAX, LSP_MEMORY_LOOK_MS, LSP_RESTART_WINDOW_MS, LSP_RESTARTS_MAX,
+        LSP_SEND_MS, LSP_SERVERS_MAX, LSP_SETTLE_MS,
     },
     outcome::Failure,
     path::{self, Component, RootKind, WorkspacePath},
@@ -93,11 +93,14 @@ impl Site {
         let mut plain = WorkspacePath::root_of(RootKind::Workspace);
         for component in path.components() {
             plain = match component {
-                Component::Name(name) => plain.child(name).map_err(|error| {
-                    Failure::not_started(error.code(), error.to_string())
-                })?,
+                Component::Name(name) => plain
+                    .child(name)
+                    .map_err(|error| Failure::not_started(error.code(), error.to_string()))?,
                 Component::Parent => plain.parent().ok_or_else(|| {
-                    Failure::not_started("path_outside_root", format!("{path}: leads outside the workspace"))
+                    Failure::not_started(
+                        "path_outside_root",
+                        format!("{path}: leads outside the workspace"),
+                    )
                 })?,
             };
         }
@@ -125,11 +128,16 @@ impl Site {
             .read_to_end(&mut bytes)
             .map_err(|error| Failure::not_started("io", format!("{path}: {error}")))?;
         if bytes.len() as u64 > LSP_DOCUMENT_BYTES_MAX {
-            let message = format!("{path} is larger than a language server is shown ({LSP_DOCUMENT_BYTES_MAX} bytes)");
+            let message = format!(
+                "{path} is larger than a language server is shown ({LSP_DOCUMENT_BYTES_MAX} bytes)"
+            );
             return Err(Failure::not_started("too_large", message));
         }
         let text = String::from_utf8(bytes).ok().ok_or_else(|| {
-            Failure::not_started("not_text", format!("{path} is not UTF-8, which language servers need"))
+            Failure::not_started(
+                "not_text",
+                format!("{path} is not UTF-8, which language servers need"),
+            )
         })?;
         Ok((text, print))
     }
@@ -161,7 +169,11 @@ impl Site {
         let mut push = |bytes: &[u8]| {
             for byte in bytes {
                 let plain = byte.is_ascii_alphanumeric() || b"/-._~".contains(byte);
-                if plain { uri.push(char::from(*byte)) } else { uri.push_str(&format!("%{byte:02X}")) }
+                if plain {
+                    uri.push(char::from(*byte))
+                } else {
+                    uri.push_str(&format!("%{byte:02X}"))
+                }
             }
         };
         push(self.root.real().as_os_str().as_bytes());
@@ -188,7 +200,9 @@ pub(crate) fn plain(text: &str, bytes_max: usize) -> String {
     for ch in text.chars() {
         let shown = match ch {
             '\n' | '\t' => ch,
-            '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => '\u{FFFD}',
+            '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => {
+                '\u{FFFD}'
+            }
             ch if ch.is_control() => continue,
             ch => ch,
         };

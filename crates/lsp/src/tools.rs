@@ -43,10 +43,15 @@ fn place() -> Vec<Property> {
     vec![
         path(),
         Property::required("line", count("The line, from 1")),
-        Property::optional("symbol", text("The name in that line that is meant; the first such one")),
+        Property::optional(
+            "symbol",
+            text("The name in that line that is meant; the first such one"),
+        ),
         Property::optional(
             "column",
-            count("The character of the line, from 1; in place of symbol, where a line has it twice"),
+            count(
+                "The character of the line, from 1; in place of symbol, where a line has it twice",
+            ),
         ),
     ]
 }
@@ -69,7 +74,10 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
             "Asks the language server what is wrong in a file as it is now; without a path, in every file that \
              was asked about or changed before. Answers about the present content only, and says so when there \
              is no answer yet.",
-            vec![Property::optional("path", text("The file, relative to the workspace or absolute"))],
+            vec![Property::optional(
+                "path",
+                text("The file, relative to the workspace or absolute"),
+            )],
             Reach::Reads,
         ),
         spec(
@@ -79,7 +87,12 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
             place(),
             Reach::Reads,
         ),
-        spec("lsp_references", "Finds where a name is used, its definition included.", place(), Reach::Reads),
+        spec(
+            "lsp_references",
+            "Finds where a name is used, its definition included.",
+            place(),
+            Reach::Reads,
+        ),
         spec("lsp_hover", "Tells the type and documentation of a name.", place(), Reach::Reads),
         spec(
             "lsp_symbols",
@@ -105,7 +118,8 @@ pub(crate) fn specs() -> Vec<ToolSpec> {
 fn prepare(mut arguments: Value) -> Value {
     let Some(map) = arguments.as_object_mut() else { return arguments };
     if !map.get("path").is_some_and(Value::is_string)
-        && let Some(path) = ["file_path", "filePath", "file"].iter().find_map(|name| map.remove(*name))
+        && let Some(path) =
+            ["file_path", "filePath", "file"].iter().find_map(|name| map.remove(*name))
     {
         map.insert("path".into(), path);
     }
@@ -122,7 +136,9 @@ pub(crate) async fn run(lsp: &Lsp, (name, arguments): (&str, &Value), ask: &Ask)
         "lsp_hover" => look::run(lsp, arguments, ask).await,
         "lsp_symbols" => symbols::run(lsp, arguments, ask).await,
         "lsp_rename" => rename::run(lsp, arguments, ask).await,
-        other => Err(Failure::not_started("unknown_tool", format!("there is no tool {other:?} here"))),
+        other => {
+            Err(Failure::not_started("unknown_tool", format!("there is no tool {other:?} here")))
+        }
     }
 }
 
@@ -140,7 +156,8 @@ struct Spot {
 impl Spot {
     /// Brings up the server of a file and finds the place that a call means.
     async fn find(lsp: &Lsp, arguments: &Value, ask: &Ask) -> Result<Self, Failure> {
-        let (served, document) = shown(lsp, argument(arguments, "path").unwrap_or_default(), ask).await?;
+        let (served, document) =
+            shown(lsp, argument(arguments, "path").unwrap_or_default(), ask).await?;
         let number = |name| {
             arguments.get(name).and_then(Value::as_u64).and_then(|one| usize::try_from(one).ok())
         };
@@ -165,7 +182,8 @@ impl Spot {
             (None, Some(symbol)) => position::find(text, symbol)
                 .ok_or_else(|| missing(format!("{symbol:?} does not stand in this line")))?,
             (None, None) => {
-                let message = "the arguments do not fit:\nsymbol: is required, or column in its stead";
+                let message =
+                    "the arguments do not fit:\nsymbol: is required, or column in its stead";
                 return Err(Failure::not_started("invalid_arguments", message));
             }
         };
@@ -185,7 +203,11 @@ async fn shown(lsp: &Lsp, path: &str, ask: &Ask) -> Result<(Served, Document), F
     shown_at(lsp, &path, ask).await
 }
 
-async fn shown_at(lsp: &Lsp, path: &WorkspacePath, ask: &Ask) -> Result<(Served, Document), Failure> {
+async fn shown_at(
+    lsp: &Lsp,
+    path: &WorkspacePath,
+    ask: &Ask,
+) -> Result<(Served, Document), Failure> {
     let instance = lsp.instance_of(path)?;
     let mut served = lsp.serve(&instance, Some(path), ask).await?;
     match served.document.take() {

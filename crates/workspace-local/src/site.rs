@@ -17,7 +17,9 @@ use vocab::{
 };
 use workspace::catalog::Catalog;
 
-use crate::{artifact, lanes::Making, open::Listener, pool::Pool, serve::Recent, stop::Stop, turn::Turns};
+use crate::{
+    artifact, lanes::Making, open::Listener, pool::Pool, serve::Recent, stop::Stop, turn::Turns,
+};
 
 /// The shared state of an open workspace.
 pub(crate) struct Site {

@@ -25,7 +25,8 @@ fn a_layer_is_read_whole() {
     assert_eq!(servers[1].transport, Transport::Unix("/run/near.sock".into()));
     let ruff = &servers[2];
     assert_eq!(ruff.transport, Transport::Command(vec!["ruff".into(), "server".into()]));
-    let lint = json!({"settings": {"lint": {"select": ["E", "F"], "preview": true, "n": 1, "f": 0.5}}});
+    let lint =
+        json!({"settings": {"lint": {"select": ["E", "F"], "preview": true, "n": 1, "f": 0.5}}});
     assert_eq!(ruff.init, Some(lint));
     assert_eq!(parse("").unwrap(), []);
 }
@@ -45,18 +46,30 @@ fn what_cannot_be_used_is_named() {
     check(&bare("command = [\"x\"]"), "at least one language");
     check(&server(""), "either `command` or `attach`");
     check(&server("command = [\"x\"]\nattach = \"unix:/x\""), "either `command` or `attach`");
-    for command in ["[]", "\"ruff server\"", "[1]", "[\"./server\"]", "[\"bin/server\"]", "[\"..\"]"] {
+    for command in
+        ["[]", "\"ruff server\"", "[1]", "[\"./server\"]", "[\"bin/server\"]", "[\"..\"]"]
+    {
         check(&server(&format!("command = {command}")), "`servers.s.command`");
     }
     for attach in [
-        "unix:relative", "unix:", "tcp://10.0.0.1:80", "tcp://127.0.0.1:0", "tcp://127.0.0.1", "tcp://localhost:80",
-        "tcp://u:p@127.0.0.1:80", "http://127.0.0.1:80", "",
+        "unix:relative",
+        "unix:",
+        "tcp://10.0.0.1:80",
+        "tcp://127.0.0.1:0",
+        "tcp://127.0.0.1",
+        "tcp://localhost:80",
+        "tcp://u:p@127.0.0.1:80",
+        "http://127.0.0.1:80",
+        "",
     ] {
         check(&server(&format!("attach = {attach:?}")), "`servers.s.attach` must be");
     }
     check(&server("command = [\"x\"]\nroot_markers = [\"../x\"]"), "must hold names");
     for name in ["OPENAI_API_KEY", "my_token", "STEAD_WORKSPACE_TOKEN", "STEAD_WORKSPACE_TLS_KEY"] {
-        check(&server(&format!("command = [\"x\"]\nenv = {{ {name} = \"v\" }}")), "never reaches a child");
+        check(
+            &server(&format!("command = [\"x\"]\nenv = {{ {name} = \"v\" }}")),
+            "never reaches a child",
+        );
     }
     check(&server("command = [\"x\"]\nenv = { A = 1 }"), "a table of texts");
     check(&server("attach = \"unix:/x\"\nenv = { A = \"1\" }"), "started here");

@@ -13,7 +13,10 @@ fn edits_are_placed_in_any_order_and_overlaps_are_refused() {
     let list = [edit((1, 0), (1, 5), "3"), edit((0, 0), (0, 3), "1"), edit((0, 3), (0, 3), "!")];
     assert_eq!(apply(&list).unwrap(), b"1! two\r\n3");
     assert_eq!(apply(&[edit((0, 0), (2, 0), "")]).unwrap(), b"");
-    assert_eq!(apply(&[edit((0, 0), (0, 4), ""), edit((0, 3), (0, 5), "")]), Err("two edits overlap"));
+    assert_eq!(
+        apply(&[edit((0, 0), (0, 4), ""), edit((0, 3), (0, 5), "")]),
+        Err("two edits overlap")
+    );
     let nowhere = Err("the server names a place that is not there");
     assert_eq!(apply(&[edit((0, 3), (0, 0), "")]), nowhere);
     assert_eq!(apply(&[edit((3, 0), (3, 0), "")]), nowhere);

@@ -18,7 +18,8 @@ async fn messages_come_back_as_they_were_sent() {
     let messages = [json!({"a": "ä\r\n\r\n𝄞"}), json!({}), json!([1, null])];
     let line: Vec<u8> = messages.iter().flat_map(encode).collect();
     assert_eq!(all(&line).await.unwrap(), messages);
-    let other = b"content-length:2\nContent-Type: application/vscode-jsonrpc; charset=utf8\r\n\r\n{}";
+    let other =
+        b"content-length:2\nContent-Type: application/vscode-jsonrpc; charset=utf8\r\n\r\n{}";
     assert_eq!(all(other).await.unwrap(), [json!({})]);
 }
 
@@ -35,11 +36,14 @@ async fn what_breaks_the_line_is_named() {
     let more = long(LSP_HEADER_BYTES_MAX - rest.len() + 1) + rest + "{}";
     check(more.into_bytes(), "a header of more than").await;
     check(vec![b'x'; LSP_HEADER_BYTES_MAX + 1], "a header of more than").await;
-    for header in ["garbage", "Content-Length: -1", "Content-Length: +1", "Content-Length: 1x", "\u{fffd}"] {
+    for header in
+        ["garbage", "Content-Length: -1", "Content-Length: +1", "Content-Length: 1x", "\u{fffd}"]
+    {
         check(format!("{header}\r\n\r\n").into_bytes(), "a header that cannot be read").await;
     }
     check(b"X: y\r\n\r\n".to_vec(), "a header that cannot be read").await;
-    check(b"Content-Length: 1\r\nContent-Length: 1\r\n\r\n1".to_vec(), "a header that cannot").await;
+    check(b"Content-Length: 1\r\nContent-Length: 1\r\n\r\n1".to_vec(), "a header that cannot")
+        .await;
     check(b"Content-Type: x; charset=utf-16\r\n".to_vec(), "a header that cannot").await;
     check(b"\xff: 1\r\n".to_vec(), "a header that cannot").await;
     let claim = |n: usize| format!("Content-Length: {n}\r\n\r\n");

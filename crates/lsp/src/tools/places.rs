@@ -27,7 +27,9 @@ pub(super) async fn run(lsp: &Lsp, (method, arguments): (&str, &Value), ask: &As
     let found = locations(&answer);
     let what = if method == "textDocument/references" { "reference" } else { "definition" };
     let encoding = spot.served.abilities.terms.encoding;
-    let rows = describe(&lsp.0.site, found.iter().take(LSP_RESULTS_MAX).cloned().collect(), encoding).await;
+    let rows =
+        describe(&lsp.0.site, found.iter().take(LSP_RESULTS_MAX).cloned().collect(), encoding)
+            .await;
     let mut lines: Vec<String> = rows.iter().map(|row| row.shown.clone()).collect();
     match found.len() {
         0 => lines.push(format!("No {what} was found.")),
@@ -61,10 +63,15 @@ pub(super) struct Row {
 }
 
 /// Words places. Files of the workspace are opened for the text of the line; others are only named.
-pub(super) async fn describe(site: &Arc<Site>, places: Vec<(String, Value)>, encoding: Encoding) -> Vec<Row> {
+pub(super) async fn describe(
+    site: &Arc<Site>,
+    places: Vec<(String, Value)>,
+    encoding: Encoding,
+) -> Vec<Row> {
     let site = Arc::clone(site);
     let described = tokio::task::spawn_blocking(move || {
-        let mut wanted: BTreeMap<Option<WorkspacePath>, Vec<(usize, String, Value)>> = BTreeMap::new();
+        let mut wanted: BTreeMap<Option<WorkspacePath>, Vec<(usize, String, Value)>> =
+            BTreeMap::new();
         for (idx, (uri, start)) in places.into_iter().enumerate() {
             wanted.entry(site.path(&uri)).or_default().push((idx, uri, start));
         }
@@ -97,7 +104,8 @@ fn row(
     let column = lines.map_or(units + 1, |lines| lines.column(line, units, encoding));
     let text = lines.and_then(|lines| lines.line(line)).unwrap_or_default();
     let text = site::plain(text.trim(), LSP_SHOWN_LINE_BYTES_MAX);
-    let shown = format!("{path}:{}:{column}: {text}", line + 1);
+    let text = if text.is_empty() { text } else { format!(": {text}") };
+    let shown = format!("{path}:{}:{column}{text}", line + 1);
     let details = json!({"path": path.to_string(), "line": line + 1, "column": column});
-    Row { shown: shown.trim_end_matches([':', ' ']).to_owned(), details }
+    Row { shown, details }
 }

@@ -26,7 +26,10 @@ pub(super) async fn run(lsp: &Lsp, arguments: &Value, ask: &Ask) -> Ended {
     let version_of = |path: &WorkspacePath| shown.get(path).map(|one| one.version);
     let edits = edit::read(&lsp.0.site, &answer, &version_of)?;
     if edits.is_empty() {
-        return Err(Failure::not_started("lsp_edit_refused", "the server found nothing to rename there"));
+        return Err(Failure::not_started(
+            "lsp_edit_refused",
+            "the server found nothing to rename there",
+        ));
     }
     let texts = shown.into_iter().map(|(path, one)| (path, one.text)).collect();
     let encoding = spot.served.abilities.terms.encoding;
@@ -34,7 +37,8 @@ pub(super) async fn run(lsp: &Lsp, arguments: &Value, ask: &Ask) -> Ended {
     if outcome.failure.is_none() {
         let files = outcome.plain_text();
         let n = files.lines().count();
-        let head = format!("Renamed to {new_name} in {n} {}:", if n == 1 { "file" } else { "files" });
+        let head =
+            format!("Renamed to {new_name} in {n} {}:", if n == 1 { "file" } else { "files" });
         outcome.content = vec![Content::text(noted(vec![head, files], note))];
     }
     Ok(outcome)

@@ -26,7 +26,8 @@ const KINDS: &[&str] = &[
 ];
 
 fn kind(symbol: &Value) -> &'static str {
-    let number = symbol.get("kind").and_then(Value::as_u64).and_then(|kind| usize::try_from(kind).ok());
+    let number =
+        symbol.get("kind").and_then(Value::as_u64).and_then(|kind| usize::try_from(kind).ok());
     let idx = number.and_then(|number| number.checked_sub(1));
     idx.and_then(|idx| KINDS.get(idx)).copied().unwrap_or("symbol")
 }

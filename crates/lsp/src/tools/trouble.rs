@@ -51,7 +51,12 @@ pub(super) async fn run(lsp: &Lsp, arguments: &Value, ask: &Ask) -> Ended {
         let said = "No file was shown to a language server yet; name one with path.";
         return Ok(Outcome::text(said).with_details(json!({"files": []})));
     }
-    Ok(worded(join_all(paths.into_iter().map(|path| report(lsp, path, ask))).await))
+    let mut reports = join_all(paths.into_iter().map(|path| report(lsp, path, ask))).await;
+    // A file that was shown and is gone is no file of the present any more.
+    let is_gone =
+        |report: &Report| report.found.as_ref().is_err_and(|failure| failure.code == "not_found");
+    reports.retain(|report| !is_gone(report));
+    Ok(worded(reports))
 }
 
 async fn report(lsp: &Lsp, path: WorkspacePath, ask: &Ask) -> Report {
@@ -72,7 +77,11 @@ async fn report(lsp: &Lsp, path: WorkspacePath, ask: &Ask) -> Report {
 }
 
 /// Looks until what was found is of the content that is there when it was found.
-async fn look(lsp: &Lsp, report: &mut Report, ask: &Ask) -> Result<Option<(Vec<Line>, usize)>, Failure> {
+async fn look(
+    lsp: &Lsp,
+    report: &mut Report,
+    ask: &Ask,
+) -> Result<Option<(Vec<Line>, usize)>, Failure> {
     loop {
         let (served, document) = shown_at(lsp, &report.path, ask).await?;
         report.server.clone_from(&served.instance.server.name);
@@ -94,7 +103,8 @@ async fn look(lsp: &Lsp, report: &mut Report, ask: &Ask) -> Result<Option<(Vec<L
 
 fn lines_of(document: &Document, mut items: Vec<Value>, encoding: Encoding) -> Vec<Line> {
     let lines = Lines::new(&document.text);
-    let start = |item: &Value| item.pointer("/range/start").and_then(position::place).unwrap_or_default();
+    let start =
+        |item: &Value| item.pointer("/range/start").and_then(position::place).unwrap_or_default();
     items.sort_by_key(start);
     items.iter().map(|item| line_of(document, item, (&lines, start(item), encoding))).collect()
 }
@@ -151,7 +161,9 @@ fn worded(reports: Vec<Report>) -> Outcome {
             }
         };
         lines.push(match (fresh, n) {
-            (false, _) => format!("{path}: {server} has no diagnostics for the present content yet."),
+            (false, _) => {
+                format!("{path}: {server} has no diagnostics for the present content yet.")
+            }
             (true, 0) => format!("{path}: {server} finds no problems."),
             (true, 1) => format!("{path}: {server} finds 1 problem."),
             (true, n) => format!("{path}: {server} finds {n} problems."),

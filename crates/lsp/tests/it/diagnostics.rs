@@ -63,7 +63,8 @@ async fn diagnostics_of_an_earlier_version_are_never_shown() {
     let (asked, ()) = tokio::join!(text(&lsp, "lsp_diagnostics", at), let_go(&at_go));
     assert_eq!(asked, "a.py: one finds 1 problem.\na.py:1:5 error: third [lint E1]\n    x = zz");
     let changes = rig.sent("one", "textDocument/didChange");
-    let versions: Vec<_> = changes.iter().map(|one| one["textDocument"]["version"].clone()).collect();
+    let versions: Vec<_> =
+        changes.iter().map(|one| one["textDocument"]["version"].clone()).collect();
     assert_eq!(versions, [2, 3]);
     // Only what differs was sent.
     assert_eq!(changes[0]["contentChanges"][0]["text"], "z");
@@ -151,6 +152,31 @@ async fn a_question_that_the_server_gave_up_is_asked_again() {
 }
 
 #[tokio::test]
+async fn a_server_that_says_later_that_it_can_be_asked_is_asked() {
+    let rig = Rig::new();
+    rig.file("a.py", "x = y\n");
+    let pull = "textDocument/diagnostic";
+    let add = |id: &str| {
+        json!({"ask": ["client/registerCapability", {"registrations": [
+            {"id": id, "method": pull, "registerOptions": {"identifier": id}},
+        ]}]})
+    };
+    let take = json!({"ask": ["client/unregisterCapability", {"unregisterations": [{"id": "old", "method": pull}]}]});
+    let on = json!({
+        // The new one is there before the old one goes.
+        "textDocument/didOpen": [[add("old"), add("new"), take]],
+        "textDocument/diagnostic": [[{"answer": {"kind": "full", "items": [problem("pulled")]}}]],
+    });
+    let lsp = rig.open(rig.server("one", able(), on));
+    for _ in 0..2 {
+        let said = text(&lsp, "lsp_diagnostics", json!({"path": "a.py"})).await;
+        assert!(said.contains("pulled"), "{said}");
+    }
+    assert_eq!(rig.sent("one", pull).last().unwrap()["identifier"], "new");
+    lsp.close().await;
+}
+
+#[tokio::test]
 async fn without_a_path_all_that_was_shown_is_told() {
     let rig = Rig::new();
     rig.file("a.py", "x = y\n");
@@ -195,7 +221,9 @@ async fn a_change_that_is_told_reaches_the_server_before_the_next_question() {
     rig.file("a.py", "x = y\n");
     let on = json!({"textDocument/documentSymbol": [[{"answer": []}]]});
     let lsp = rig.open(rig.server("one", able(), on));
-    let told = |name: &str| path::parse(&rig.root().join(name).display().to_string(), &roots(&rig)).unwrap();
+    let told = |name: &str| {
+        path::parse(&rig.root().join(name).display().to_string(), &roots(&rig)).unwrap()
+    };
     // Before it runs there is nobody to tell.
     lsp.changed(&told("a.py"));
     text(&lsp, "lsp_symbols", json!({"path": "a.py"})).await;
@@ -205,14 +233,20 @@ async fn a_change_that_is_told_reaches_the_server_before_the_next_question() {
     for name in ["a.py", "new.py", "pyproject.toml"] {
         lsp.changed(&told(name));
     }
-    until("the changes were told", || rig.sent("one", "workspace/didChangeWatchedFiles").len() == 3).await;
+    until("the changes were told", || {
+        rig.sent("one", "workspace/didChangeWatchedFiles").len() == 3
+    })
+    .await;
     assert_eq!(rig.sent("one", "textDocument/didChange").len(), 1);
     let opened = rig.sent("one", "textDocument/didOpen");
     let names: Vec<_> = opened.iter().map(|one| one["textDocument"]["uri"].clone()).collect();
     assert_eq!(names, [rig.uri("a.py"), rig.uri("new.py")]);
     std::fs::remove_file(rig.root().join("new.py")).unwrap();
     lsp.changed(&told("new.py"));
-    until("the end of a file was told", || rig.sent("one", "workspace/didChangeWatchedFiles").len() == 4).await;
+    until("the end of a file was told", || {
+        rig.sent("one", "workspace/didChangeWatchedFiles").len() == 4
+    })
+    .await;
     let last = rig.sent("one", "workspace/didChangeWatchedFiles").pop().unwrap();
     assert_eq!(last["changes"][0]["type"], 3);
     lsp.close().await;

@@ -11,14 +11,21 @@ fn names(lsp: &Lsp) -> Vec<&'static str> {
     lsp.catalog().tools().iter().map(|tool| tool.name).collect()
 }
 
-const ALL: [&str; 6] =
-    ["lsp_diagnostics", "lsp_definition", "lsp_references", "lsp_hover", "lsp_symbols", "lsp_rename"];
+const ALL: [&str; 6] = [
+    "lsp_diagnostics",
+    "lsp_definition",
+    "lsp_references",
+    "lsp_hover",
+    "lsp_symbols",
+    "lsp_rename",
+];
 
 const MANAGED: &str = "[servers.m]\ncommand = [\"m\"]\nlanguages = [\"rust\"]\n";
 const ATTACHED: &str = "[servers.a]\nattach = \"unix:/nowhere\"\nlanguages = [\"rust\"]\n";
 
 #[tokio::test]
-async fn a_started_server_needs_the_grant_and_an_attached_one_trust_and_neither_implies_the_other() {
+async fn a_started_server_needs_the_grant_and_an_attached_one_trust_and_neither_implies_the_other()
+{
     let rig = Rig::new();
     for (layer, exec, trust, offered) in [
         (MANAGED, true, false, true),
@@ -100,16 +107,23 @@ async fn a_server_sees_the_environment_of_tools_and_what_its_layer_gives() {
     let rig = Rig::new();
     rig.file("a.py", "x\n");
     let shown = rig.dir.path().join("environment");
-    let script = rig.server("one", able(), json!({"textDocument/hover": [[{"answer": {"contents": "it"}}]]}));
-    let script = script.replace("exec 3>&1", &format!("env >{}; pwd >>{0}; exec 3>&1", shown.display()));
+    let script = rig.server(
+        "one",
+        able(),
+        json!({"textDocument/hover": [[{"answer": {"contents": "it"}}]]}),
+    );
+    let script =
+        script.replace("exec 3>&1", &format!("env >{}; pwd >>{0}; exec 3>&1", shown.display()));
     let script = script.replace("env = {", "env = { RUFF_CACHE = \"here\",");
     let lsp = rig.open(script);
     text(&lsp, "lsp_hover", json!({"path": "a.py", "line": 1, "symbol": "x"})).await;
     let seen = std::fs::read_to_string(&shown).unwrap();
-    let mut names: Vec<&str> = seen.lines().filter_map(|line| line.split_once('=')).map(|pair| pair.0).collect();
+    let mut names: Vec<&str> =
+        seen.lines().filter_map(|line| line.split_once('=')).map(|pair| pair.0).collect();
     names.sort_unstable();
     names.retain(|name| !["_", "SHLVL", "OLDPWD"].contains(name));
-    let wanted = ["HOME", "PATH", "PWD", "RUFF_CACHE", "STEAD_CALL", "STEAD_RUN", "STEAD_TEST_LSP_SCRIPT"];
+    let wanted =
+        ["HOME", "PATH", "PWD", "RUFF_CACHE", "STEAD_CALL", "STEAD_RUN", "STEAD_TEST_LSP_SCRIPT"];
     assert_eq!(names, wanted);
     let root = std::fs::canonicalize(rig.root()).unwrap();
     assert_eq!(seen.lines().last(), root.to_str());

@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 use vocab::{
     limits::{
         LSP_CALL_MS, LSP_ERROR_BYTES_MAX, LSP_IDLE_MS, LSP_INITIALIZE_MS, LSP_LAST_WORDS_BYTES_MAX,
-        LSP_LAST_WORDS_LINES_MAX, LSP_MEMORY_BYTES_MAX, LSP_MEMORY_LOOK_MS, LSP_OUTGOING_MAX, LSP_PENDING_MAX,
-        LSP_PLACES_MAX, LSP_REGISTRATIONS_MAX, LSP_REST_MS, LSP_RESTART_WINDOW_MS, LSP_RESTARTS_MAX,
-        LSP_SEND_MS, LSP_SERVERS_MAX, LSP_SHUTDOWN_MS,
+        LSP_LAST_WORDS_LINES_MAX, LSP_MEMORY_BYTES_MAX, LSP_MEMORY_LOOK_MS, LSP_OUTGOING_MAX,
+        LSP_PENDING_MAX, LSP_PLACES_MAX, LSP_REGISTRATIONS_MAX, LSP_REST_MS, LSP_RESTART_WINDOW_MS,
+        LSP_RESTARTS_MAX, LSP_SEND_MS, LSP_SERVERS_MAX, LSP_SHUTDOWN_MS,
     },
     outcome::{Effect, Failure},
 };
@@ -71,9 +71,13 @@ async fn nothing_is_started_before_it_is_asked_and_all_is_ended_on_close() {
     let process = pid(&rig, "one");
     let first = rig.sent("one", "initialize").remove(0);
     assert_eq!(first["processId"], std::process::id());
-    assert_eq!(first["capabilities"]["general"]["positionEncodings"], json!(["utf-8", "utf-16", "utf-32"]));
+    assert_eq!(
+        first["capabilities"]["general"]["positionEncodings"],
+        json!(["utf-8", "utf-16", "utf-32"])
+    );
     lsp.close().await;
-    let methods: Vec<Value> = rig.log("one").iter().map(|message| message["method"].clone()).collect();
+    let methods: Vec<Value> =
+        rig.log("one").iter().map(|message| message["method"].clone()).collect();
     assert_eq!(methods[methods.len() - 2..], ["shutdown", "exit"]);
     assert!(!is_alive(&process));
     assert_eq!(refused(&lsp, "lsp_hover", at("a.py")).await.code, "workspace_closed");
@@ -127,7 +131,10 @@ async fn a_server_is_started_again_so_many_times() {
         assert_eq!(rig.starts("one"), n + 1);
         until("its end was told", || lsp.status()[0].state == State::Failed).await;
         let error = lsp.status()[0].last_error.clone().unwrap();
-        assert!(error.contains("exited with code 3") && error.contains("the[1m sky falls"), "{error}");
+        assert!(
+            error.contains("exited with code 3") && error.contains("the[1m sky falls"),
+            "{error}"
+        );
     }
     let failure = hovered(&lsp, "a.py").await.unwrap_err();
     assert_eq!((failure.code.as_str(), failure.effect), ("lsp_server_failed", Effect::NotStarted));
@@ -170,10 +177,22 @@ async fn a_server_that_cannot_start_says_why() {
     assert_eq!(Bounds::default().initialize, Duration::from_millis(LSP_INITIALIZE_MS));
     let rig = rig();
     for (layer, wanted) in [
-        ("[servers.m]\ncommand = [\"no-such-server\"]\nlanguages = [\"python\"]\n".to_owned(), "no-such-server"),
-        ("[servers.m]\ncommand = [\"false\"]\nlanguages = [\"python\"]\n".to_owned(), "exited with code 1"),
-        (rig.server("m", able(), json!({"initialize": [[{"error": [-32603, "no valid installation"]}]]})),
-         "no valid installation"),
+        (
+            "[servers.m]\ncommand = [\"no-such-server\"]\nlanguages = [\"python\"]\n".to_owned(),
+            "no-such-server",
+        ),
+        (
+            "[servers.m]\ncommand = [\"false\"]\nlanguages = [\"python\"]\n".to_owned(),
+            "exited with code 1",
+        ),
+        (
+            rig.server(
+                "m",
+                able(),
+                json!({"initialize": [[{"error": [-32603, "no valid installation"]}]]}),
+            ),
+            "no valid installation",
+        ),
         (rig.server("n", json!({"positionEncoding": "utf-7"}), json!({})), "units nobody offered"),
     ] {
         let lsp = rig.open(layer);
@@ -241,7 +260,8 @@ async fn no_more_questions_wait_than_allowed() {
     let context = CallContext { cancel: CancellationToken::new(), ..CallContext::detached() };
     let ask = || lsp.call(prepared(&lsp, "lsp_hover", at("a.py")), context.clone());
     let waiting: Vec<_> = (0..LSP_PENDING_MAX).map(|_| ask()).collect();
-    until("all were asked", || rig.sent("one", "textDocument/hover").len() == LSP_PENDING_MAX).await;
+    until("all were asked", || rig.sent("one", "textDocument/hover").len() == LSP_PENDING_MAX)
+        .await;
     let failure = hovered(&lsp, "a.py").await.unwrap_err();
     assert_eq!((failure.code.as_str(), failure.effect), ("busy", Effect::NotStarted));
     context.cancel.cancel();
@@ -256,7 +276,9 @@ async fn a_server_that_does_not_read_is_ended() {
     assert_eq!(Bounds::default().send, Duration::from_millis(LSP_SEND_MS));
     let rig = rig();
     let operator = rig.server("one", able(), hover(json!([[{"hang": true}]])));
-    let lsp = rig.open_with(operator, |bounds| bounds.send = Duration::from_millis(100));
+    let lsp = rig.open_with(operator, |bounds| {
+        (bounds.send, bounds.call) = (Duration::from_millis(100), Duration::from_secs(5));
+    });
     // More than the queue and the pipe hold.
     let n = LSP_OUTGOING_MAX + 8;
     for n in 0..n {
@@ -264,7 +286,9 @@ async fn a_server_that_does_not_read_is_ended() {
     }
     let asked = (0..n).map(|n| call(&lsp, "lsp_hover", at(&format!("f{n}.py"))).map_failure());
     let failures = futures_util::future::join_all(asked).await;
-    assert!(failures.iter().all(|failure| failure.code == "lsp_server_ended"), "{failures:?}");
+    // A call that came late has met the next server, which answers as little.
+    let known = ["lsp_server_ended", "timeout"];
+    assert!(failures.iter().all(|failure| known.contains(&failure.code.as_str())), "{failures:?}");
     assert!(failures[0].message.contains("does not read"), "{}", failures[0]);
     lsp.close().await;
 }
@@ -348,7 +372,10 @@ async fn one_more_server_takes_the_place_of_the_one_unused_for_longest() {
 #[tokio::test]
 async fn servers_of_many_directories_are_forgotten_when_they_do_not_run() {
     let rig = Rig::new();
-    let lsp = rig.open("[servers.m]\ncommand = [\"no-such\"]\nlanguages = [\"python\"]\nroot_markers = [\"m\"]\n".into());
+    let lsp = rig.open(
+        "[servers.m]\ncommand = [\"no-such\"]\nlanguages = [\"python\"]\nroot_markers = [\"m\"]\n"
+            .into(),
+    );
     for n in 0..=LSP_PLACES_MAX {
         rig.file(&format!("d{n}/m"), "");
         rig.file(&format!("d{n}/a.py"), "x\n");
@@ -361,7 +388,9 @@ async fn servers_of_many_directories_are_forgotten_when_they_do_not_run() {
 #[tokio::test]
 async fn last_words_are_bounded() {
     let rig = rig();
-    let mut words: Vec<Value> = (0..2 * LSP_LAST_WORDS_LINES_MAX).map(|n| json!({"complain": format!("word {n}")})).collect();
+    let mut words: Vec<Value> = (0..2 * LSP_LAST_WORDS_LINES_MAX)
+        .map(|n| json!({"complain": format!("word {n}")}))
+        .collect();
     words.push(json!({"exit": 1}));
     let long = "y".repeat(2 * LSP_LAST_WORDS_BYTES_MAX);
     let on = hover(json!([words, [{"complain": long}, {"exit": 1}]]));
@@ -369,7 +398,10 @@ async fn last_words_are_bounded() {
     hovered(&lsp, "a.py").await.unwrap_err();
     until("its end was told", || lsp.status()[0].state == State::Failed).await;
     let error = lsp.status()[0].last_error.clone().unwrap();
-    assert_eq!(error.lines().filter(|line| line.starts_with("word ")).count(), LSP_LAST_WORDS_LINES_MAX);
+    assert_eq!(
+        error.lines().filter(|line| line.starts_with("word ")).count(),
+        LSP_LAST_WORDS_LINES_MAX
+    );
     assert!(error.ends_with(&format!("word {}", 2 * LSP_LAST_WORDS_LINES_MAX - 1)), "{error}");
     lsp.close().await;
     let on = hover(json!([[{"complain": long}, {"exit": 1}]]));
@@ -384,8 +416,10 @@ async fn last_words_are_bounded() {
 #[tokio::test]
 async fn abilities_that_a_server_adds_are_bounded() {
     let rig = rig();
-    let mut many: Vec<Value> = (0..LSP_REGISTRATIONS_MAX).map(|n| json!({"method": format!("m/{n}")})).collect();
-    many.push(json!({"method": "workspace/symbol"}));
+    let mut many: Vec<Value> = (0..LSP_REGISTRATIONS_MAX)
+        .map(|n| json!({"id": n.to_string(), "method": format!("m/{n}")}))
+        .collect();
+    many.push(json!({"id": "last", "method": "workspace/symbol"}));
     let items = vec![json!({"section": "tool.lint"}); LSP_REGISTRATIONS_MAX + 1];
     let on = hover(json!([[
         {"ask": ["client/registerCapability", {"registrations": many}]},
@@ -396,12 +430,19 @@ async fn abilities_that_a_server_adds_are_bounded() {
         {"answer": {"contents": "it"}},
     ]]));
     let able = json!({"hoverProvider": true});
-    let layer = rig.server("one", able, on) + "init = { tool = { lint = { line-length = 100 } } }\n";
+    let layer =
+        rig.server("one", able, on) + "init = { tool = { lint = { line-length = 100 } } }\n";
     let lsp = rig.open(layer);
     hovered(&lsp, "a.py").await.unwrap();
-    assert_eq!(refused(&lsp, "lsp_symbols", json!({"query": "x"})).await.code, "method_not_supported");
+    assert_eq!(
+        refused(&lsp, "lsp_symbols", json!({"query": "x"})).await.code,
+        "method_not_supported"
+    );
     let answer = |id: &str| {
-        let found = rig.log("one").into_iter().find(|message| message["id"] == id && message["method"].is_null());
+        let found = rig
+            .log("one")
+            .into_iter()
+            .find(|message| message["id"] == id && message["method"].is_null());
         found.unwrap_or_default()
     };
     until("all was answered", || !answer("s5").is_null()).await;
@@ -409,7 +450,10 @@ async fn abilities_that_a_server_adds_are_bounded() {
     assert_eq!(answer("s3")["result"], json!([{"line-length": 100}, null]));
     assert_eq!(answer("s4")["result"], Value::Null);
     assert_eq!(answer("s5")["error"]["code"], -32601);
-    assert_eq!(rig.sent("one", "initialize")[0]["initializationOptions"]["tool"]["lint"]["line-length"], 100);
+    assert_eq!(
+        rig.sent("one", "initialize")[0]["initializationOptions"]["tool"]["lint"]["line-length"],
+        100
+    );
     lsp.close().await;
 }
 
@@ -428,7 +472,10 @@ async fn an_attached_server_is_used_and_let_go_and_never_told_to_end() {
     let rig = rig();
     let script = rig.script("far", able(), hover(json!([it(), [{"exit": 0}]])));
     let socket = rig.dir.path().join("socket");
-    let layer = format!("[servers.far]\nattach = \"unix:{}\"\nlanguages = [\"python\"]\n", socket.display());
+    let layer = format!(
+        "[servers.far]\nattach = \"unix:{}\"\nlanguages = [\"python\"]\n",
+        socket.display()
+    );
     let mut options = rig.options(layer);
     // No grant to run programs is needed.
     options.exec = None;
@@ -463,7 +510,8 @@ async fn a_server_is_attached_over_loopback() {
         let (line, _) = listener.accept().unwrap();
         Player::new(&script, Box::new(line.try_clone().unwrap())).play(line)
     });
-    let lsp = rig.open(format!("[servers.far]\nattach = \"tcp://{address}\"\nlanguages = [\"python\"]\n"));
+    let lsp = rig
+        .open(format!("[servers.far]\nattach = \"tcp://{address}\"\nlanguages = [\"python\"]\n"));
     assert_eq!(hovered(&lsp, "a.py").await.unwrap(), "it");
     lsp.close().await;
     player.join().unwrap();

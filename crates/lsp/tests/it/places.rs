@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use vocab::{
-    limits::{LSP_HOVER_BYTES_MAX, LSP_MESSAGE_SHOWN_BYTES_MAX, LSP_RESULTS_MAX, LSP_SHOWN_LINE_BYTES_MAX},
+    limits::{
+        LSP_HOVER_BYTES_MAX, LSP_MESSAGE_SHOWN_BYTES_MAX, LSP_RESULTS_MAX, LSP_SHOWN_LINE_BYTES_MAX,
+    },
     outcome::Effect,
 };
 
@@ -17,9 +19,10 @@ async fn places_are_told_with_their_lines_and_none_outside_is_opened() {
     let rig = Rig::new();
     rig.file("a.py", "x = 1\nprint('äö𝄞', x)\n");
     rig.file("d/b c.py", "from a import x\n");
-    let outside = json!({"targetUri": "file:///etc/passwd", "targetSelectionRange": range(0, 0, 1)});
+    let outside =
+        json!({"targetUri": "file:///etc/passwd", "targetSelectionRange": range(0, 0, 1)});
     let answer = json!([
-        {"uri": rig.uri("a.py"), "range": range(1, 13, 14)},
+        {"uri": rig.uri("a.py"), "range": range(1, 14, 15)},
         {"uri": rig.uri("d/b%20c.py"), "range": range(0, 14, 15)},
         outside,
         {"uri": rig.uri("missing.py"), "range": range(4, 2, 3)},
@@ -34,7 +37,7 @@ async fn places_are_told_with_their_lines_and_none_outside_is_opened() {
     let at = json!({"path": "a.py", "line": 2, "symbol": "x"});
     let said = text(&lsp, "lsp_references", at.clone()).await;
     let lines: Vec<&str> = said.lines().collect();
-    assert_eq!(lines[0], "a.py:2:13: print('äö𝄞', x)");
+    assert_eq!(lines[0], "a.py:2:14: print('äö𝄞', x)");
     assert_eq!(lines[1], "d/b c.py:1:15: from a import x");
     assert_eq!(lines[2], "outside the workspace, not opened: file:///etc/passwd, line 1");
     assert_eq!(lines[3], "missing.py:5:3");
@@ -42,7 +45,7 @@ async fn places_are_told_with_their_lines_and_none_outside_is_opened() {
     assert!(lines[5].starts_with("outside the workspace"), "{said}");
     // The place was counted as this server counts: one character takes two of its units.
     let asked = rig.sent("one", "textDocument/references");
-    assert_eq!(asked[0]["position"], json!({"line": 1, "character": 13}));
+    assert_eq!(asked[0]["position"], json!({"line": 1, "character": 14}));
     assert_eq!(text(&lsp, "lsp_definition", at.clone()).await, "a.py:1:1: x = 1");
     assert_eq!(text(&lsp, "lsp_definition", at).await, "No definition was found.");
     lsp.close().await;
@@ -50,14 +53,14 @@ async fn places_are_told_with_their_lines_and_none_outside_is_opened() {
 
 #[tokio::test]
 async fn a_place_is_named_by_symbol_or_column_in_every_encoding() {
-    for (encoding, units) in [("utf-8", 14), ("utf-16", 10), ("utf-32", 9)] {
+    for (encoding, units) in [("utf-8", 15), ("utf-16", 11), ("utf-32", 10)] {
         let rig = Rig::new();
         rig.file("a.py", "print('äö𝄞', x)\r\n");
         let mut able = able();
         able["positionEncoding"] = json!(encoding);
         let on = json!({"textDocument/hover": [[{"answer": {"contents": "it"}}]]});
         let lsp = rig.open(rig.server("one", able, on));
-        for place in [json!({"column": 10}), json!({"column": "10", "symbol": "print"})] {
+        for place in [json!({"column": 11}), json!({"column": "11", "symbol": "print"})] {
             let mut at = json!({"path": "a.py", "line": 1});
             at.as_object_mut().unwrap().extend(place.as_object().unwrap().clone());
             assert_eq!(text(&lsp, "lsp_hover", at).await, "it");
@@ -134,7 +137,8 @@ async fn results_are_bounded_and_say_so() {
     let place = json!({"uri": rig.uri("a.py"), "range": range(0, 0, 1)});
     let message = "m".repeat(LSP_MESSAGE_SHOWN_BYTES_MAX + 1);
     let problem = json!({"range": range(0, 0, 1), "message": message});
-    let symbol = json!({"name": "x", "kind": 13, "range": range(0, 0, 1), "selectionRange": range(0, 0, 1)});
+    let symbol =
+        json!({"name": "x", "kind": 13, "range": range(0, 0, 1), "selectionRange": range(0, 0, 1)});
     let on = json!({
         "textDocument/references": [[{"answer": vec![place; n]}]],
         "textDocument/documentSymbol": [[{"answer": vec![symbol; n]}]],
@@ -186,7 +190,11 @@ async fn what_cannot_be_shown_is_refused() {
     ] {
         for tool in ["lsp_symbols", "lsp_diagnostics"] {
             let failure = refused(&lsp, tool, json!({"path": path})).await;
-            assert_eq!((failure.code.as_str(), failure.effect), (code, Effect::NotStarted), "{path}");
+            assert_eq!(
+                (failure.code.as_str(), failure.effect),
+                (code, Effect::NotStarted),
+                "{path}"
+            );
         }
     }
     let opened = rig.sent("one", "textDocument/didOpen");
@@ -210,7 +218,10 @@ async fn what_a_server_does_not_offer_is_told_and_what_it_adds_later_is_used() {
     let lsp = rig.open(rig.server("one", json!({"documentSymbolProvider": {}}), on));
     let at = json!({"path": "a.py", "line": 1, "symbol": "x"});
     let failure = refused(&lsp, "lsp_hover", at.clone()).await;
-    assert_eq!((failure.code.as_str(), failure.effect), ("method_not_supported", Effect::NotStarted));
+    assert_eq!(
+        (failure.code.as_str(), failure.effect),
+        ("method_not_supported", Effect::NotStarted)
+    );
     text(&lsp, "lsp_symbols", json!({"path": "a.py"})).await;
     assert_eq!(text(&lsp, "lsp_hover", at.clone()).await, "it");
     text(&lsp, "lsp_symbols", json!({"path": "a.py"})).await;

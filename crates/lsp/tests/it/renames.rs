@@ -10,7 +10,8 @@ use workspace::{
 use crate::rig::{Rig, able, call, prepared, refused};
 
 fn edit(line: u32, from: u32, to: u32, text: &str) -> Value {
-    let range = json!({"start": {"line": line, "character": from}, "end": {"line": line, "character": to}});
+    let range =
+        json!({"start": {"line": line, "character": from}, "end": {"line": line, "character": to}});
     json!({"range": range, "newText": text})
 }
 
@@ -63,23 +64,33 @@ async fn a_rename_that_cannot_be_done_whole_changes_nothing() {
         json!({"changes": all})
     };
     let in_file = |name: &str| changes(&[(rig.uri(name), json!([good]))]);
-    let operation = |kind: &str| json!({"documentChanges": [
-        {"textDocument": {"uri": rig.uri("a.py"), "version": 1}, "edits": [good]},
-        {"kind": kind, "uri": rig.uri("b.py"), "oldUri": rig.uri("b.py"), "newUri": rig.uri("n.py")},
-    ]});
+    let operation = |kind: &str| {
+        json!({"documentChanges": [
+            {"textDocument": {"uri": rig.uri("a.py"), "version": 1}, "edits": [good]},
+            {"kind": kind, "uri": rig.uri("b.py"), "oldUri": rig.uri("b.py"), "newUri": rig.uri("n.py")},
+        ]})
+    };
     let cases = [
         (changes(&[("file:///etc/hostname".into(), json!([good]))]), "lsp_edit_refused"),
         (in_file("out.py"), "path_outside_root"),
         (in_file("missing.py"), "not_found"),
         (in_file("bytes.py"), "lsp_edit_refused"),
-        (changes(&[(rig.uri("b.py"), json!([good])), (rig.uri("c.py"), json!([good]))]), "lsp_edit_refused"),
+        (
+            changes(&[(rig.uri("b.py"), json!([good])), (rig.uri("c.py"), json!([good]))]),
+            "lsp_edit_refused",
+        ),
         (changes(&[(rig.uri("b.py"), json!([edit(9, 0, 1, "y")]))]), "lsp_edit_refused"),
-        (changes(&[(rig.uri("b.py"), json!([edit(0, 0, 1, "y"), edit(0, 0, 1, "z")]))]), "lsp_edit_refused"),
+        (
+            changes(&[(rig.uri("b.py"), json!([edit(0, 0, 1, "y"), edit(0, 0, 1, "z")]))]),
+            "lsp_edit_refused",
+        ),
         (operation("create"), "lsp_edit_refused"),
         (operation("rename"), "lsp_edit_refused"),
         (operation("delete"), "lsp_edit_refused"),
-        (json!({"documentChanges": [{"textDocument": {"uri": rig.uri("a.py"), "version": 7}, "edits": [good]}]}),
-         "stale_content"),
+        (
+            json!({"documentChanges": [{"textDocument": {"uri": rig.uri("a.py"), "version": 7}, "edits": [good]}]}),
+            "stale_content",
+        ),
         (json!(null), "lsp_edit_refused"),
     ];
     let answers: Vec<Value> = cases.iter().map(|(answer, _)| answer.clone()).collect();
@@ -89,7 +100,8 @@ async fn a_rename_that_cannot_be_done_whole_changes_nothing() {
         assert_eq!((failure.code.as_str(), failure.effect), (code, Effect::NotStarted), "{answer}");
         assert_eq!((rig.content("a.py"), rig.content("b.py")), ("x = 1\n".into(), "x\n".into()));
     }
-    let mut names: Vec<_> = std::fs::read_dir(rig.root()).unwrap().map(|one| one.unwrap().file_name()).collect();
+    let mut names: Vec<_> =
+        std::fs::read_dir(rig.root()).unwrap().map(|one| one.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["a.py", "b.py", "bytes.py", "c.py", "out.py"]);
     lsp.close().await;
@@ -107,7 +119,9 @@ async fn a_rename_that_fails_after_the_first_file_says_what_was_changed() {
     // The second file's directory is moved away between the two publications: whoever watches the first file
     // sees it appear, and acts at once.
     let (first, dir, away) = (rig.root().join("a.py"), rig.root().join("b"), rig.root().join("c"));
-    let inode = |path: &std::path::Path| std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(path).unwrap());
+    let inode = |path: &std::path::Path| {
+        std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(path).unwrap())
+    };
     let before = inode(&first);
     let watch = std::thread::spawn(move || {
         while inode(&first) == before {
@@ -141,8 +155,11 @@ async fn a_server_changes_nothing_on_its_own() {
     assert_eq!(refused(&lsp, "lsp_rename", at()).await.code, "lsp_edit_refused");
     assert_eq!(rig.content("a.py"), "x\n");
     lsp.close().await;
-    let answers: Vec<Value> =
-        rig.log("one").into_iter().filter(|message| !message["result"]["applied"].is_null()).collect();
+    let answers: Vec<Value> = rig
+        .log("one")
+        .into_iter()
+        .filter(|message| !message["result"]["applied"].is_null())
+        .collect();
     assert_eq!(answers.len(), 2);
     assert!(answers.iter().all(|answer| answer["result"]["applied"] == false));
 }

@@ -96,7 +96,8 @@ impl Rig {
 
     pub(crate) fn options(&self, operator: String) -> Options {
         let mut environment = Environment::empty();
-        let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+        let path =
+            std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
         environment.set("PATH", path).unwrap();
         environment.set("HOME", self.dir.path()).unwrap();
         Options {
@@ -121,7 +122,8 @@ impl Rig {
 
     /// Returns what a server was sent and what it noted, in order.
     pub(crate) fn log(&self, name: &str) -> Vec<Value> {
-        let text = fs::read_to_string(self.dir.path().join(format!("{name}.log"))).unwrap_or_default();
+        let text =
+            fs::read_to_string(self.dir.path().join(format!("{name}.log"))).unwrap_or_default();
         // The last line may be half written.
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }

@@ -44,7 +44,9 @@ async fn meet(variable: &str, stranger: Stranger) {
         let file = &outcome.details.as_ref().unwrap()["files"][0];
         (file["fresh"].clone(), file["count"].as_u64().unwrap_or(0) > 0)
     };
-    for (content, is_faulty) in [(None, true), (Some(stranger.mended), false), (Some(stranger.faulty), true)] {
+    for (content, is_faulty) in
+        [(None, true), (Some(stranger.mended), false), (Some(stranger.faulty), true)]
+    {
         if let Some(content) = content {
             rig.file(file, content);
         }
@@ -74,9 +76,14 @@ async fn meet(variable: &str, stranger: Stranger) {
 
 #[tokio::test]
 async fn stranger_ruff_finds_what_is_wrong_now() {
-    let (faulty, mended) = ("import os\n", "import os\nprint(os)\n");
+    let (faulty, mended) = ("import os\n", "import os\n\nprint(os)\n");
     let stranger = Stranger {
-        arguments: &["server"], language: "python", file: "a.py", faulty, mended, symbol: None,
+        arguments: &["server"],
+        language: "python",
+        file: "a.py",
+        faulty,
+        mended,
+        symbol: None,
     };
     meet("STEAD_TEST_RUFF", stranger).await;
 }

@@ -37,7 +37,10 @@ async fn every_way_to_change_a_file_is_told_to_the_server() {
     let source = workspace.as_ref() as &dyn workspace::source::ToolSource;
     let names: Vec<_> = source.catalog().tools().iter().map(|tool| tool.name).collect();
     assert!(names.contains(&"edit") && names.contains(&"lsp_rename"), "{names:?}");
-    assert_eq!(text(source, "lsp_diagnostics", json!({"path": "a.py"})).await, "a.py: one finds no problems.");
+    assert_eq!(
+        text(source, "lsp_diagnostics", json!({"path": "a.py"})).await,
+        "a.py: one finds no problems."
+    );
     let heard = |n: usize| rig.sent("one", "textDocument/didChange").len() == n;
     let edit = json!({"path": "a.py", "edits": [{"oldText": "0", "newText": "1"}]});
     text(source, "edit", edit).await;
@@ -51,15 +54,24 @@ async fn every_way_to_change_a_file_is_told_to_the_server() {
     let promise = Upload { size: 6, sha256: sha256.into(), overwrite: true };
     let pieces = futures_util::stream::iter([Ok(Bytes::from_static(content))]).boxed();
     // The hash is told by the refusal.
-    let refusal = workspace.upload(at(&workspace, "a.py"), promise.clone(), pieces).await.unwrap_err();
-    let sha256 = refusal.message.split(' ').find(|word| word.trim_end_matches(',').len() == 64).unwrap();
+    let refusal =
+        workspace.upload(at(&workspace, "a.py"), promise.clone(), pieces).await.unwrap_err();
+    let sha256 =
+        refusal.message.split(' ').find(|word| word.trim_end_matches(',').len() == 64).unwrap();
     let promise = Upload { sha256: sha256.trim_end_matches(',').into(), ..promise };
     let pieces = futures_util::stream::iter([Ok(Bytes::from_static(content))]).boxed();
     workspace.upload(at(&workspace, "a.py"), promise, pieces).await.unwrap();
     until("the upload was heard of", || heard(4)).await;
     // What is refused is not told, and what nobody told of is found.
-    assert!(call(source, "edit", json!({"path": "a.py", "oldText": "0", "newText": "1"})).await.is_error());
-    assert_eq!(text(source, "lsp_diagnostics", json!({"path": "a.py"})).await, "a.py: one finds no problems.");
+    assert!(
+        call(source, "edit", json!({"path": "a.py", "oldText": "0", "newText": "1"}))
+            .await
+            .is_error()
+    );
+    assert_eq!(
+        text(source, "lsp_diagnostics", json!({"path": "a.py"})).await,
+        "a.py: one finds no problems."
+    );
     assert!(heard(4));
     owner.close().await;
 }
