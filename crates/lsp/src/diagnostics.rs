@@ -60,9 +60,10 @@ async fn pull(served: &Served, document: &Document, ask: &Ask) -> Result<Found, 
                 return Ok(Found::Known(kept, items.len()));
             }
             Err(PeerError::TimedOut) => return Ok(Found::NotYet),
-            Err(PeerError::Refused(Refusal { code, .. }))
-                if matches!(code, Refusal::SERVER_CANCELLED | Refusal::CONTENT_MODIFIED) =>
-            {
+            Err(PeerError::Refused(Refusal {
+                code: Refusal::SERVER_CANCELLED | Refusal::CONTENT_MODIFIED,
+                ..
+            })) => {
                 let again = Instant::now() + std::time::Duration::from_millis(LSP_PULL_AGAIN_MS);
                 if again >= ask.until {
                     return Ok(Found::NotYet);

@@ -27,6 +27,9 @@ use crate::{
 /// Edits of each file, as the server wrote them.
 pub(crate) type Edits = BTreeMap<WorkspacePath, Vec<Value>>;
 
+/// Tells what a server was shown of a file.
+pub(crate) type Shown<'a> = dyn Fn(&WorkspacePath) -> Option<String> + 'a;
+
 /// One set of files at a time: two that share files would wait for each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -103,7 +106,7 @@ pub(crate) fn publish(
     site: &Site,
     edits: &Edits,
     encoding: Encoding,
-    (shown, alive): (&dyn Fn(&WorkspacePath) -> Option<String>, &dyn Fn() -> bool),
+    (shown, alive): (&Shown<'_>, &dyn Fn() -> bool),
 ) -> Outcome {
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut guards = Vec::new();
@@ -154,7 +157,7 @@ pub(crate) fn publish(
 fn prepare(
     site: &Site,
     edits: &Edits,
-    (encoding, shown): (Encoding, &dyn Fn(&WorkspacePath) -> Option<String>),
+    (encoding, shown): (Encoding, &Shown<'_>),
     guards: &mut Vec<Guard>,
 ) -> Result<Vec<Ready>, Failure> {
     let (mut lanes, mut ready) = (Vec::new(), Vec::new());

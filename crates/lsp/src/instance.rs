@@ -310,10 +310,11 @@ impl Instance {
                 let Some(instance) = weak.upgrade() else { return };
                 let mut slot = instance.live.lock().await;
                 let mine = |live: &mut Live| live.peer.is(&peer);
+                let dead = slot.take_if(|live| is_over && mine(live));
+                if let Some(dead) = dead {
+                    instance.bury(dead).await;
+                }
                 if is_over {
-                    if let Some(dead) = slot.take_if(mine) {
-                        instance.bury(dead).await;
-                    }
                     return;
                 }
                 let unused = instance.unused_since().is_some_and(|at| at.elapsed() >= idle);

@@ -355,16 +355,23 @@ pub(crate) async fn follow_changes(
             std::mem::take(&mut *changes.pending.lock().unwrap_or_else(PoisonError::into_inner));
         for path in pending {
             let Some(inner) = inner.upgrade() else { return };
-            let lsp = Lsp(inner);
-            let Ok(path) = lsp.0.site.without_parents(path) else { continue };
-            for instance in lsp.running() {
-                if path.components().starts_with(instance.dir.components()) {
-                    let language = languages::of(&path);
-                    let mine =
-                        instance.server.languages.iter().any(|one| Some(one.as_str()) == language);
-                    instance.changed(&path, if mine { Shown::Yes } else { Shown::No }).await;
-                }
+            Lsp(inner).tell(path).await;
+        }
+    }
+}
+
+impl Lsp {
+    /// Tells every running server whose directory a file lies in that the file was changed.
+    async fn tell(&self, path: WorkspacePath) {
+        let Ok(path) = self.0.site.without_parents(path) else { return };
+        let language = languages::of(&path);
+        for instance in self.running() {
+            if !path.components().starts_with(instance.dir.components()) {
+                continue;
             }
+            let speaks = instance.server.languages.iter().any(|one| Some(one.as_str()) == language);
+            let shown = if speaks { Shown::Yes } else { Shown::No };
+            instance.changed(&path, shown).await;
         }
     }
 }

@@ -71,7 +71,9 @@ pub struct Options {
 /// Hears of every file that was published, after it was. It is called where files are worked on, so it must
 /// not wait for anything.
 #[derive(Clone, Default)]
-pub struct Listener(Option<Arc<dyn Fn(&WorkspacePath) + Send + Sync>>);
+pub struct Listener(Option<Arc<Hear>>);
+
+type Hear = dyn Fn(&WorkspacePath) + Send + Sync;
 
 impl Listener {
     /// Makes one.

@@ -20,6 +20,9 @@ fn words(contents: &Value) -> String {
     match contents {
         Value::String(text) => text.clone(),
         Value::Array(all) => all.iter().map(words).collect::<Vec<_>>().join("\n\n"),
-        other => other.get("value").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        Value::Object(marked) => {
+            marked.get("value").and_then(Value::as_str).unwrap_or_default().to_owned()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
     }
 }

@@ -50,10 +50,8 @@ fn locations(answer: &Value) -> Vec<(String, Value)> {
         let range = location.get("range").or_else(|| location.get("targetSelectionRange"))?;
         Some((uri.to_owned(), range.get("start")?.clone()))
     };
-    match answer {
-        Value::Array(all) => all.iter().filter_map(one).collect(),
-        other => one(other).into_iter().collect(),
-    }
+    let alone = std::slice::from_ref(answer);
+    answer.as_array().map_or(alone, Vec::as_slice).iter().filter_map(one).collect()
 }
 
 /// A place, for reading and for programs.

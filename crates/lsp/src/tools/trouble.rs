@@ -35,10 +35,8 @@ struct Line {
 pub(super) async fn run(lsp: &Lsp, arguments: &Value, ask: &Ask) -> Ended {
     if let Some(path) = argument(arguments, "path") {
         let path = lsp.0.site.parse(path)?;
-        let report = report(lsp, path, ask).await;
-        if let Err(failure) = report.found {
-            return Err(failure);
-        }
+        let mut report = report(lsp, path, ask).await;
+        report.found = Ok(report.found?);
         return Ok(worded(vec![report]));
     }
     let mut paths = Vec::new();

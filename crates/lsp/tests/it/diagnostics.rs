@@ -21,10 +21,11 @@ fn problem(message: &str) -> Value {
 }
 
 fn publish(version: Value, message: &str) -> Value {
-    match version {
-        Value::Null => json!({"publish": {"diagnostics": [problem(message)]}}),
-        version => json!({"publish": {"version": version, "diagnostics": [problem(message)]}}),
+    let mut params = json!({"diagnostics": [problem(message)]});
+    if !version.is_null() {
+        params["version"] = version;
     }
+    json!({ "publish": params })
 }
 
 /// Asks with a deadline that passes, when nothing fresh comes.

@@ -172,7 +172,7 @@ fn fill(value: &mut Value, names: (&Value, &Value)) {
         Value::String(text) if text == "$version" => *value = names.1.clone(),
         Value::Array(items) => items.iter_mut().for_each(|item| fill(item, names)),
         Value::Object(fields) => fields.values_mut().for_each(|item| fill(item, names)),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
