@@ -1,3 +1,5 @@
+//! Layers as they are written, and what is wrong with them.
+
 use serde_json::json;
 
 use super::*;

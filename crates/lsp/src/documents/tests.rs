@@ -1,3 +1,5 @@
+//! A difference leads from one text to the next.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Edits of one text. Files are changed in the tests at the boundary.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Whole and broken lines.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Lines and columns in three encodings.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Questions and answers on a line in memory.
+
 use tokio::io::duplex;
 
 use super::*;

@@ -3,6 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests arrange and look at real files")]
 
 #[cfg(test)]
+mod broken;
+#[cfg(test)]
 mod diagnostics;
 #[cfg(test)]
 mod grants;

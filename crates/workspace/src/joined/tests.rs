@@ -1,3 +1,5 @@
+//! Two workspaces in memory as one.
+
 use serde_json::json;
 use vocab::{
     ids::CallId,
