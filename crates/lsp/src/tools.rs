@@ -129,6 +129,10 @@ fn prepare(mut arguments: Value) -> Value {
 
 /// Runs a tool to its end.
 pub(crate) async fn run(lsp: &Lsp, (name, arguments): (&str, &Value), ask: &Ask) -> Ended {
+    if ask.cancel.is_cancelled() {
+        let why = "stopped because the call was cancelled";
+        return Err(Failure::not_started("aborted", why));
+    }
     match name {
         "lsp_diagnostics" => trouble::run(lsp, arguments, ask).await,
         "lsp_definition" => places::run(lsp, ("textDocument/definition", arguments), ask).await,

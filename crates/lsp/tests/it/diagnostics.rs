@@ -197,7 +197,7 @@ async fn without_a_path_all_that_was_shown_is_told() {
     std::fs::remove_file(rig.root().join("b.py")).unwrap();
     let said = text(&lsp, "lsp_diagnostics", json!({})).await;
     assert!(!said.contains("b.py"), "{said}");
-    assert_eq!(rig.sent("one", "textDocument/didClose").len(), 1);
+    until("its end was told", || rig.sent("one", "textDocument/didClose").len() == 1).await;
     lsp.close().await;
 }
 

@@ -60,6 +60,11 @@ pub(crate) async fn hovered(lsp: &Lsp, path: &str) -> Result<String, Failure> {
 async fn nothing_is_started_before_it_is_asked_and_all_is_ended_on_close() {
     let rig = rig();
     let lsp = rig.open(rig.server("one", able(), hover(json!([it()]))));
+    let cancelled = CallContext { cancel: CancellationToken::new(), ..CallContext::detached() };
+    cancelled.cancel.cancel();
+    let outcome = lsp.call(prepared(&lsp, "lsp_hover", at("a.py")), cancelled).await;
+    let failure = outcome.failure.unwrap();
+    assert_eq!((failure.code.as_str(), failure.effect), ("aborted", Effect::NotStarted));
     assert_eq!(rig.starts("one"), 0);
     assert_eq!(lsp.status()[0].state, State::Stopped);
     hovered(&lsp, "a.py").await.unwrap();
