@@ -59,7 +59,6 @@ const N_ROWS: usize = ground::GROUND.len()
     + terminals::TERMINALS.len()
     + wires::WIRES.len()
     + servers::SERVERS.len()
-    + terminals::TERMINALS.len()
     + rooms::ROOMS.len()
     + faces::FACES.len();
 
@@ -68,9 +67,14 @@ pub const TABLE: &[Limit] = &joined();
 
 const fn joined() -> [Limit; N_ROWS] {
     let mut all = [ground::GROUND[0]; N_ROWS];
-    let parts = [ground::GROUND, terminals::TERMINALS, wires::WIRES, rooms::ROOMS, faces::FACES];
-    let parts =
-        [ground::GROUND, servers::SERVERS, terminals::TERMINALS, rooms::ROOMS, faces::FACES];
+    let parts = [
+        ground::GROUND,
+        terminals::TERMINALS,
+        wires::WIRES,
+        servers::SERVERS,
+        rooms::ROOMS,
+        faces::FACES,
+    ];
     let (mut part, mut row, mut at) = (0, 0, 0);
     while at < N_ROWS {
         if row < parts[part].len() {
