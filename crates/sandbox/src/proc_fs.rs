@@ -56,6 +56,13 @@ pub(crate) fn process(pid: u32) -> Option<Process> {
     Some(Process { pid, parent, group, started, zombie })
 }
 
+/// Returns how much memory a process holds; nothing if it is gone.
+pub(crate) fn resident_bytes(pid: u32) -> u64 {
+    let counts = text(Path::new(&format!("/proc/{pid}/statm"))).unwrap_or_default();
+    let pages: u64 = counts.split(' ').nth(1).and_then(|count| count.parse().ok()).unwrap_or(0);
+    pages.saturating_mul(u64::try_from(rustix::param::page_size()).unwrap_or(0))
+}
+
 /// Reads every process there is.
 pub(crate) fn all() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };

@@ -197,6 +197,13 @@ impl Scope {
             .collect()
     }
 
+    /// Returns how much memory the living processes of the scope hold, what they share counted for each.
+    #[must_use]
+    pub fn resident_bytes(&self) -> u64 {
+        let living = self.claim().living();
+        living.iter().map(|process| proc_fs::resident_bytes(process.pid)).sum()
+    }
+
     /// Ends every process of the scope and refuses new ones. Calls in progress see their child die.
     pub fn end(&self, grace: Duration) -> Vec<Killed> {
         if self.ended.swap(true, Ordering::SeqCst) {

@@ -1,6 +1,7 @@
 //! Every bound of the program in one table: number, unit, reason, and the test that meets it.
 //!
-//! The rows stand in four files, by the layer that keeps them; a new one goes to the end of its section.
+//! The rows stand in five files, by the layer that keeps them; a new one goes to the end of its section.
+//! The rows stand in five files, by the room or layer that keeps them; a new one goes to the end of its section.
 //! A queue, body, frame, run or file without a row here is a bug. `cargo xtask gen` prints the table
 //! into `docs/limits.md`, and `tidy` checks that it is there, that each named test exists, and that the
 //! tests around it name the constant: a test that injects a smaller bound asserts there what the usual one is.
@@ -43,22 +44,37 @@ macro_rules! limits {
 mod faces;
 mod ground;
 mod rooms;
+mod servers;
 mod terminals;
+mod wires;
 
 pub use faces::*;
 pub use ground::*;
 pub use rooms::*;
+pub use servers::*;
 pub use terminals::*;
+pub use wires::*;
 
-const N_ROWS: usize =
-    ground::GROUND.len() + terminals::TERMINALS.len() + rooms::ROOMS.len() + faces::FACES.len();
+const N_ROWS: usize = ground::GROUND.len()
+    + terminals::TERMINALS.len()
+    + wires::WIRES.len()
+    + servers::SERVERS.len()
+    + rooms::ROOMS.len()
+    + faces::FACES.len();
 
 /// The whole table, from the ground up.
 pub const TABLE: &[Limit] = &joined();
 
 const fn joined() -> [Limit; N_ROWS] {
     let mut all = [ground::GROUND[0]; N_ROWS];
-    let parts = [ground::GROUND, terminals::TERMINALS, rooms::ROOMS, faces::FACES];
+    let parts = [
+        ground::GROUND,
+        terminals::TERMINALS,
+        wires::WIRES,
+        servers::SERVERS,
+        rooms::ROOMS,
+        faces::FACES,
+    ];
     let (mut part, mut row, mut at) = (0, 0, 0);
     while at < N_ROWS {
         if row < parts[part].len() {

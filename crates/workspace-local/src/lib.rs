@@ -25,7 +25,7 @@ mod transfer;
 pub mod truncate;
 mod turn;
 
-pub use open::{OpenError, Options, ProgramOptions, derived_id};
+pub use open::{Listener, OpenError, Options, ProgramOptions, derived_id};
 pub use serve::LocalWorkspace;
 pub use tools::preview;
 

@@ -24,6 +24,7 @@ use vocab::{
         POOL_PROGRAM_THREADS_MAX,
     },
     outcome::Failure,
+    path::WorkspacePath,
 };
 use workspace::{
     catalog::Catalog,
@@ -61,8 +62,37 @@ pub struct Options {
     pub artifact_bounds: artifact::Bounds,
     /// How programs are run, where the grants allow it.
     pub programs: ProgramOptions,
+    /// Hears of every file that a tool or a primitive has published.
+    pub listener: Listener,
     /// Tells the time.
     pub clock: Clock,
+}
+
+/// Hears of every file that was published, after it was. It is called where files are worked on, so it must
+/// not wait for anything.
+#[derive(Clone, Default)]
+pub struct Listener(Option<Arc<Hear>>);
+
+type Hear = dyn Fn(&WorkspacePath) + Send + Sync;
+
+impl Listener {
+    /// Makes one.
+    #[must_use]
+    pub fn new(hear: impl Fn(&WorkspacePath) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(hear)))
+    }
+
+    pub(crate) fn published(&self, path: &WorkspacePath) {
+        if let Some(hear) = &self.0 {
+            hear(path);
+        }
+    }
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Listener").field(&self.0.is_some()).finish()
+    }
 }
 
 /// How programs are run.
@@ -97,6 +127,7 @@ impl Options {
                 timeout_ms_default: BASH_TIMEOUT_MS_DEFAULT,
                 timeout_ms_max: CHILD_TIMEOUT_MS_MAX,
             },
+            listener: Listener::default(),
             clock: Clock::system(),
         }
     }
@@ -199,6 +230,7 @@ impl Site {
             making: Arc::default(),
             catalog: Arc::new(Catalog::new(1, specs.into_iter().map(Arc::new))),
             clock: options.clock,
+            listener: options.listener,
             recent: Mutex::default(),
         })
     }

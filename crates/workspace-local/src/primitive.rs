@@ -141,6 +141,7 @@ impl Workspace for LocalWorkspace {
             let entered = registered.enter(&site, &stop)?;
             let published = entered.place.publish(&content, PublishOptions::default())?;
             drop(entered.guard);
+            site.listener.published(&entered.path);
             Ok(Written {
                 size: content.len() as u64,
                 sha256: hash::hex(&Sha256::digest(&content)),

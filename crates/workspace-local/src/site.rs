@@ -17,7 +17,9 @@ use vocab::{
 };
 use workspace::catalog::Catalog;
 
-use crate::{artifact, lanes::Making, pool::Pool, serve::Recent, stop::Stop, turn::Turns};
+use crate::{
+    artifact, lanes::Making, open::Listener, pool::Pool, serve::Recent, stop::Stop, turn::Turns,
+};
 
 /// The shared state of an open workspace.
 pub(crate) struct Site {
@@ -30,6 +32,8 @@ pub(crate) struct Site {
     pub(crate) making: Making,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) clock: Clock,
+    /// Hears of every file that was published.
+    pub(crate) listener: Listener,
     /// Calls with a key, so that the same one is not done twice.
     pub(crate) recent: Mutex<VecDeque<(String, Recent)>>,
 }

@@ -20,6 +20,7 @@ use sha2::{Digest, Sha256};
 use vocab::{
     limits::{TRANSFER_IDLE_MS, TRANSFER_PIECE_BYTES, UPLOAD_BYTES_MAX},
     outcome::{Effect, Failure},
+    path::WorkspacePath,
 };
 use workspace::primitive::{Answer, Download, Request, Upload, Written};
 
@@ -36,6 +37,7 @@ use crate::{
 struct Arriving {
     pending: Pending,
     guard: Guard,
+    path: WorkspacePath,
     hasher: Sha256,
     size: u64,
 }
@@ -61,7 +63,8 @@ pub(crate) fn upload(
             let entered = registered.enter(&site, &stop)?;
             let options = PublishOptions { replace, ..PublishOptions::default() };
             let pending = entered.place.writer(options)?;
-            Ok(Arriving { pending, guard: entered.guard, hasher: Sha256::new(), size: 0 })
+            let (guard, path) = (entered.guard, entered.path);
+            Ok(Arriving { pending, guard, path, hasher: Sha256::new(), size: 0 })
         }
     };
     let files = site.files.clone();
@@ -70,7 +73,8 @@ pub(crate) fn upload(
         let arriving = begun.await?;
         let arrived = receive(&site, arriving, (&promise, &stop), bytes).await?;
         let step = Step::new(&site, &stop);
-        step.run(move || publish(arrived, &promise)).await
+        let site = Arc::clone(&site);
+        step.run(move || publish(&site, arrived, &promise)).await
     })
 }
 
@@ -145,8 +149,8 @@ fn mismatch(message: String) -> Failure {
     Failure::not_started("transfer_mismatch", message).with_hint("send the file again")
 }
 
-fn publish(arrived: Arriving, promise: &Upload) -> Answer<Written> {
-    let Arriving { pending, guard, hasher, size } = arrived;
+fn publish(site: &Site, arrived: Arriving, promise: &Upload) -> Answer<Written> {
+    let Arriving { pending, guard, path, hasher, size } = arrived;
     if size != promise.size {
         return Err(mismatch(format!("{size} bytes came instead of {}", promise.size)));
     }
@@ -156,6 +160,7 @@ fn publish(arrived: Arriving, promise: &Upload) -> Answer<Written> {
     }
     let published = pending.commit()?;
     drop(guard);
+    site.listener.published(&path);
     Ok(Written { size, sha256, created: published.created })
 }
 

@@ -7,6 +7,7 @@ pub mod call;
 pub mod catalog;
 pub mod fake;
 pub mod grant;
+pub mod joined;
 pub mod law;
 pub mod primitive;
 pub mod source;

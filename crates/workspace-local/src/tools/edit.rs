@@ -105,6 +105,9 @@ pub(super) fn run(mut job: Job) -> Ended {
     let options = PublishOptions { replace: Replace::Content(old), ..PublishOptions::default() };
     let published = place.publish(&edited.bytes, options);
     drop(guard);
+    if published.is_ok() {
+        job.site.listener.published(&path);
+    }
     let details = json!({
         "diff": written.display,
         "patch": written.patch,

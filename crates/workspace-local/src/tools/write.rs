@@ -54,7 +54,13 @@ pub(super) fn run(mut job: Job) -> Ended {
     let path = arguments::text(&job.arguments, "path");
     let registered = lanes::register(&job.site, path, Parents::Made, (turn, &job.stop))?;
     let entered = registered.enter(&job.site, &job.stop)?;
-    entered.act(|place, path, guard| written(place, path, guard, (content, &job.stop)))
+    entered.act(|place, path, guard| {
+        let ended = written(place, path, guard, (content, &job.stop));
+        if ended.is_ok() {
+            job.site.listener.published(path);
+        }
+        ended
+    })
 }
 
 fn written(

@@ -1,0 +1,12 @@
+//! The crate at its boundary: `client(server(W))` beside W, over lines that hold and lines that break.
+
+mod rig;
+mod laws;
+mod witness;
+mod cuts;
+mod speed;
+mod slow;
+mod calls;
+mod lines;
+mod transcripts;
+mod crowds;
