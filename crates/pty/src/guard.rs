@@ -13,15 +13,12 @@ mod fork;
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    time::Duration,
 };
 
 use rustix::{
-    event::PollFlags,
-    fs::{Mode, OFlags},
     io::{Errno, fcntl_dupfd_cloexec},
     pipe::{PipeFlags, pipe_with},
-    process::{Pid, PidfdFlags, WaitOptions, getpid, getsid, pidfd_open, waitpid},
+    process::{Pid, WaitOptions, waitpid},
     stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stderr, stdin, stdout},
     termios::{
         ControlModes, InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector,
@@ -37,8 +34,6 @@ use crate::tty;
 const ARM: u8 = b'A';
 /// All is well.
 const DISARM: u8 = b'D';
-/// The client goes on, and leaves the terminal to its guard.
-const LEAVE: u8 = b'L';
 
 /// Below these numbers descriptors are the standard streams'.
 const FIRST_OWN: i32 = 3;
@@ -106,22 +101,15 @@ struct Left {
 impl Left {
     /// Sets the terminal back, unless somebody else has set it meanwhile: a shell that saw its client die
     /// edits its line in modes of its own.
-    fn restore(&self, terminal: &impl AsFd) -> Result<(), Errno> {
-        let mut now = tcgetattr(terminal)?;
+    fn restore(&self, terminal: impl AsFd) -> Result<(), Errno> {
+        let mut now = tcgetattr(&terminal)?;
         if self.taken != self.found && Modes::of(&now) == self.taken {
             // What the terminal has answered to the client is no typing for whoever reads next.
-            tcflush(terminal, QueueSelector::IFlush).ok();
+            tcflush(&terminal, QueueSelector::IFlush).ok();
             self.found.put(&mut now);
-            tcsetattr(terminal, OptionalActions::Now, &now)?;
+            tcsetattr(&terminal, OptionalActions::Now, &now)?;
         }
         Ok(())
-    }
-
-    fn give_back(&self, input: &impl AsFd, output: &impl AsFd) {
-        // First the modes: a shell that takes over sets its own ones, from then on for good.
-        self.restore(input).ok();
-        let farewell = self.farewell.get(..self.n_farewell).unwrap_or_default();
-        tty::write_within(output, farewell, &Clock::system(), ATTACH_RESTORE_MS_MAX).ok();
     }
 }
 
@@ -130,6 +118,8 @@ impl Left {
 pub struct Guard {
     process: Pid,
     pipe: Option<OwnedFd>,
+    /// Ends once the guard is nobody's: what kills its client's whole group does not reach it any more.
+    begun: OwnedFd,
 }
 
 impl Guard {
@@ -150,25 +140,23 @@ impl Guard {
             Err(_) => above(output)?,
         };
         let input = above(input)?;
-        let own = getpid();
-        let leader = match getsid(None)? == own {
-            true => Some(above(pidfd_open(own, PidfdFlags::empty())?.as_fd())?),
-            false => None,
-        };
+        let (begun, beginning) = pipe_with(PipeFlags::CLOEXEC)?;
         let process = fork::fork(|| {
             // It keeps nothing of its client's but these, or the host would not see that one go.
             dup2_stdin(&reader)?;
             dup2_stdout(&output)?;
             dup2_stderr(&input)?;
-            fork::close_all_but(leader.as_ref(), FIRST_OWN.cast_unsigned());
-            serve(leader.as_ref());
-            Ok(())
+            fork::close_from(FIRST_OWN.cast_unsigned());
+            serve(stdin(), stderr(), stdout())
         })?;
-        Ok(Self { process, pipe: Some(writer) })
+        // The guard closes its own one with all that it does not keep.
+        drop(beginning);
+        Ok(Self { process, pipe: Some(writer), begun })
     }
 
     /// Says what the terminal was like, which modes it is about to be given, and what has to be written to it
     /// when it is given back. What was said before is forgotten.
+    /// Waits until the guard is one, which it mostly is by then.
     ///
     /// # Errors
     /// When the guard is gone, or has more to write than it keeps.
@@ -182,6 +170,7 @@ impl Guard {
         Modes::of(taken).write(&mut message);
         message.extend_from_slice(&n_bytes.to_ne_bytes());
         message.extend_from_slice(farewell);
+        fill(&self.begun, &mut [0]);
         self.say(&message)
     }
 
@@ -200,7 +189,6 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.say(&[LEAVE]).ok();
         self.pipe = None;
         // It ends with the pipe, and after its restoring at the latest.
         while matches!(waitpid(Some(self.process), WaitOptions::empty()), Err(Errno::INTR)) {}
@@ -208,32 +196,19 @@ impl Drop for Guard {
 }
 
 /// Serves as the guard of a terminal until the client's pipe ends. It neither allocates nor locks.
-fn serve(leader: Option<&OwnedFd>) {
-    let Some(Ended { left: Some(left), is_gone }) = end_of(stdin()) else { return };
-    let Some(leader) = leader.filter(|_| is_gone) else {
-        return left.give_back(&stderr(), &stdout());
-    };
-    // The end of a session's leader hangs its terminal up: what was written just before is lost, and who has
-    // it open has nothing. It may be there still, for whoever opens it afterwards.
-    tty::wait(leader, PollFlags::IN, Duration::from_millis(ATTACH_RESTORE_MS_MAX));
-    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let again = |path| rustix::fs::open(path, flags, Mode::empty());
-    match (again(c"/proc/self/fd/2"), again(c"/proc/self/fd/1")) {
-        (Ok(input), Ok(output)) => left.give_back(&input, &output),
-        _ => left.give_back(&stderr(), &stdout()),
+fn serve(pipe: impl AsFd, input: impl AsFd, output: impl AsFd) -> Result<(), Errno> {
+    if let Some(left) = left_at_the_end(pipe) {
+        // First the modes: a shell that takes over sets its own ones, from then on for good.
+        left.restore(input).ok();
+        let farewell = left.farewell.get(..left.n_farewell).unwrap_or_default();
+        tty::write_within(output, farewell, &Clock::system(), ATTACH_RESTORE_MS_MAX).ok();
     }
+    Ok(())
 }
 
-/// How a client has ended its word.
-struct Ended {
-    left: Option<Left>,
-    /// It was killed, or is about to be gone.
-    is_gone: bool,
-}
-
-/// Waits for the end of what a client says.
-fn end_of(pipe: impl AsFd) -> Option<Ended> {
-    let mut left = None;
+/// Returns what the client left behind, none if it left nothing.
+fn left_at_the_end(pipe: impl AsFd) -> Option<Left> {
+    let mut armed = None;
     loop {
         match read(&pipe) {
             Some([ARM]) => {
@@ -241,13 +216,12 @@ fn end_of(pipe: impl AsFd) -> Option<Ended> {
                 let n_farewell = usize::from(u16::from_ne_bytes(read(&pipe)?));
                 let mut farewell = [0; GUARD_FAREWELL_BYTES_MAX];
                 fill(&pipe, farewell.get_mut(..n_farewell)?)?;
-                left = Some(Left { found, taken, farewell, n_farewell });
+                armed = Some(Left { found, taken, farewell, n_farewell });
             }
-            Some([DISARM]) => left = None,
-            Some([LEAVE]) => return Some(Ended { left, is_gone: false }),
+            Some([DISARM]) => armed = None,
             // Nobody else speaks here.
             Some(_) => {}
-            None => return Some(Ended { left, is_gone: true }),
+            None => return armed,
         }
     }
 }

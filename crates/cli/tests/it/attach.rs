@@ -251,22 +251,3 @@ fn a_client_that_is_killed_leaves_its_guard_to_give_the_terminal_back() {
     gone(&guard);
     assert_eq!((terminal.end(), terminal.modes()), (-1, before));
 }
-
-#[test]
-fn a_guard_that_comes_after_the_terminal_was_hung_up_gives_it_back() {
-    let home = Home::new();
-    let host = ready(&home, "printf '\\033[?1049h\\033[?1003hon'; cat");
-    let mut terminal = attach(&home, &host, &[]);
-    let before = terminal.found.clone();
-    terminal.wait_for("on");
-    let guard = ProcId::of(children(terminal.pid())[0]).unwrap();
-    kill(guard.pid, Signal::STOP);
-    terminal.signal(Signal::KILL);
-    // The client leads its session; with its end, who has the terminal open has nothing.
-    assert_eq!(terminal.end(), -1);
-    kill(guard.pid, Signal::CONT);
-    terminal.wait_for("\u{1b}[?1003l");
-    terminal.wait_for("\u{1b}[23;2t");
-    gone(&guard);
-    assert_eq!(terminal.modes(), before);
-}

@@ -5,12 +5,7 @@
 
 #![expect(unsafe_code, reason = "the safe wrappers start programs, and never fork")]
 
-use std::{
-    io,
-    mem::MaybeUninit,
-    os::fd::{AsRawFd as _, OwnedFd},
-    ptr::null_mut,
-};
+use std::{io, mem::MaybeUninit, ptr::null_mut};
 
 use rustix::{
     io::Errno,
@@ -100,25 +95,14 @@ fn erase_environment() {
     }
 }
 
-/// Closes every descriptor from `first` on, but for one.
-pub(super) fn close_all_but(kept: Option<&OwnedFd>, first: u32) {
-    let Some(kept) = kept.map(|kept| kept.as_raw_fd().cast_unsigned()) else {
-        return close(first, u32::MAX);
-    };
-    if first < kept {
-        close(first, kept.saturating_sub(1));
-    }
-    close(kept.saturating_add(1), u32::MAX);
-}
-
-fn close(first: u32, last: u32) {
+/// Closes every descriptor from `first` on.
+pub(super) fn close_from(first: u32) {
     // SAFETY: the process was forked a moment ago and uses none of them, nor does a value that is dropped.
-    let done = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+    let done = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) };
     if done < 0 {
         // An old kernel, or a filter around it that knows only older calls.
-        let end = getrlimit(Resource::Nofile).current.unwrap_or(DESCRIPTORS_MAX);
-        let end = end.min(DESCRIPTORS_MAX).min(u64::from(last).saturating_add(1));
-        for fd in u64::from(first)..end {
+        let last = getrlimit(Resource::Nofile).current.unwrap_or(DESCRIPTORS_MAX);
+        for fd in u64::from(first)..last.min(DESCRIPTORS_MAX) {
             // SAFETY: as above; numbers that are no descriptors are refused.
             unsafe { libc::close(libc::c_int::try_from(fd).unwrap_or(-1)) };
         }
