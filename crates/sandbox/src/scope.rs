@@ -356,15 +356,13 @@ pub fn reap_leftovers(runs: &[String], grace: Duration) -> Vec<Killed> {
     reap(Mark::Run, runs, grace)
 }
 
-/// Ends what earlier processes left behind of runs whose names begin so, which must be no other living process's:
-/// whatever carries such a marker and is older than this process, with all that belongs to the same runs.
-pub fn reap_leftovers_of(prefix: &str, grace: Duration) -> Vec<Killed> {
-    let Some(me) = proc_fs::process(std::process::id()) else { return Vec::new() };
-    let older = proc_fs::all().into_iter().filter(|found| found.started < me.started);
-    let mut runs: Vec<String> = older
-        .filter_map(|found| proc_fs::marks(found.pid)?.run)
-        .filter(|run| run.starts_with(prefix))
-        .collect();
+/// Ends what others left behind of runs whose names begin so, which must be no other living process's: whatever
+/// carries such a marker, with all that belongs to the same runs, but for the caller's own, whose names begin
+/// with `own`. Names tell them apart, since times of starts are too coarse for that.
+pub fn reap_leftovers_of(prefix: &str, own: &str, grace: Duration) -> Vec<Killed> {
+    let is_left = |run: &String| run.starts_with(prefix) && !run.starts_with(own);
+    let marked = proc_fs::all().into_iter().filter_map(|found| proc_fs::marks(found.pid)?.run);
+    let mut runs: Vec<String> = marked.filter(is_left).collect();
     runs.sort();
     runs.dedup();
     reap_leftovers(&runs, grace)

@@ -113,13 +113,22 @@ pub(crate) struct Answer {
     said: Vec<u8>,
 }
 
+/// How marks begin that say whose a process is.
+#[derive(Debug, Clone)]
+struct Mark {
+    /// Those of everybody who works for the same owner, one after the other.
+    all: String,
+    /// Those of whoever works for it now.
+    own: String,
+}
+
 /// git with what it is given every time.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
     environment: Environment,
     limit: Duration,
     /// How the marks of its processes begin, where they say whose they are.
-    mark: Option<String>,
+    mark: Option<Mark>,
 }
 
 impl Git {
@@ -141,14 +150,16 @@ impl Git {
 
     /// Lets the marks of its processes say whose they are, so that they are found when whoever started them died.
     pub(crate) fn marked(self, owner: &str) -> Self {
-        Self { mark: Some(format!("git-{owner}-")), ..self }
+        let all = format!("git-{owner}-");
+        let own = format!("{all}{}-", ArtifactId::generate());
+        Self { mark: Some(Mark { all, own }), ..self }
     }
 
-    /// Ends what was left running by a process before this one whose marks began the same. Returns how many that
-    /// were. What nobody can tell apart from others' is left alone.
+    /// Ends what was left running by whoever worked for the same owner before. Returns how many that were. What
+    /// nobody can tell apart from others' is left alone.
     pub(crate) fn end_leftovers(&self) -> usize {
         let Some(mark) = &self.mark else { return 0 };
-        reap_leftovers_of(mark, Duration::from_millis(CHILD_GRACE_MS)).len()
+        reap_leftovers_of(&mark.all, &mark.own, Duration::from_millis(CHILD_GRACE_MS)).len()
     }
 
     #[cfg(test)]
@@ -162,7 +173,7 @@ impl Git {
             git: self,
             scope: Scope::open(&format!(
                 "{}{}",
-                self.mark.as_deref().unwrap_or("git-"),
+                self.mark.as_ref().map_or("git-", |mark| mark.own.as_str()),
                 ArtifactId::generate()
             )),
         }

@@ -25,6 +25,8 @@ impl Trees {
         let tree = &planned.tree;
         self.prepare()?;
         let room = self.room(tree)?;
+        // git reads what it has of all worktrees, and fails over one that another git is just writing down.
+        let _turn = room.turn().map_err(|error| TreeError::NotMade(error.to_string()))?;
         if ground::kind(&tree.path).is_some() || ground::kind(&room.admin()).is_some() {
             return Err(TreeError::NotMade(format!("{} is there", tree.path.display())));
         }
@@ -59,7 +61,9 @@ impl Trees {
     /// # Errors
     /// When something of it cannot be removed.
     pub fn unmake(&self, tree: &Worktree) -> Result<(), TreeError> {
-        self.room(tree)?.unmake()
+        let room = self.room(tree)?;
+        let _turn = room.has_repository().then(|| room.turn()).transpose()?;
+        room.unmake()
     }
 
     /// Gives a worktree up: removes it with its branch and with everything that is nowhere else.
@@ -127,7 +131,7 @@ impl Room<'_> {
         Ok(())
     }
 
-    /// Takes the turn of whoever saves and removes worktrees of the repository, for as long as what is returned
+    /// Takes the turn of whoever makes, saves and removes worktrees of the repository, for as long as what is returned
     /// is held.
     pub(crate) fn turn(&self) -> Result<OwnedFd, TreeError> {
         let not = |why: String| TreeError::NotRemoved { path: self.tree.path.clone(), why };

@@ -38,6 +38,41 @@ fn a_git_that_does_not_end_is_ended() {
     assert!(pid.is_empty() || stat.is_empty() || stat.contains(") Z "), "{stat}");
 }
 
+/// However soon one comes after the other, and though both are in one process here.
+#[test]
+fn what_the_one_before_left_running_is_ended_and_nobody_elses() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = |owner: &str, script: &str| fake(dir.path(), script).marked(owner);
+    let owner = format!("test-{}", std::process::id());
+    let hangs = "echo >there; exec sleep 1000";
+    let (before, elsewhere) = (git(&owner, hangs), git(&format!("{owner}0"), hangs));
+    let there = dir.path().join("there");
+    std::thread::scope(|scope| {
+        let begin = |git: &Git| {
+            let git = git.clone();
+            let hung = scope.spawn(|| why(&git.with_limit(Duration::from_secs(20)), dir.path()));
+            while !there.exists() {
+                std::thread::yield_now();
+            }
+            fs::remove_file(&there).unwrap();
+            hung
+        };
+        let foreign = begin(&elsewhere);
+        let left = begin(&before);
+        let now = git(&owner, hangs);
+        let own = begin(&now);
+        assert_eq!(now.end_leftovers(), 1);
+        assert!(left.join().unwrap().contains("signal"));
+        assert!(!foreign.is_finished() && !own.is_finished());
+        for git in [&owner, &format!("{owner}0")] {
+            assert_eq!(fake(dir.path(), hangs).marked(git).end_leftovers(), 1);
+        }
+        for ended in [own, foreign] {
+            assert!(ended.join().unwrap().contains("signal"));
+        }
+    });
+}
+
 #[test]
 fn what_git_says_is_bounded() {
     let (writer, reader) = sealed(8).unwrap();
