@@ -69,6 +69,7 @@ pub const STATUSES: &[(&str, u16)] = &[
     ("model_unknown", 400),
     ("provider_unknown", 400),
     ("config_invalid", 400),
+    ("lsp_config", 400),
     ("provider_api_unknown", 400),
     ("provider_header_invalid", 400),
     ("provider_script_missing", 400),

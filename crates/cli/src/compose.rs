@@ -25,7 +25,7 @@ use stdx::{clock::Clock, secret::Secret};
 use store::{Store, StoreError};
 use tokio_util::sync::CancellationToken;
 use vocab::{
-    limits::{ANSWER_HOURS, CHILD_GRACE_MS, STEPS_MAX, STORE_ROOM_RETRY_MS},
+    limits::{ANSWER_HOURS, CHILD_GRACE_MS, LSP_CONFIG_BYTES_MAX, STEPS_MAX, STORE_ROOM_RETRY_MS},
     message::RunState,
     outcome::Failure,
 };
@@ -33,9 +33,9 @@ use workspace::{
     grant::{ExecGrant, Grants},
     source::OwnedWorkspace,
 };
-use workspace_local::{LocalWorkspace, Options as LocalOptions};
+use workspace_local::Options as LocalOptions;
 
-use crate::{config, env, hosts::Hosts, models::ConfiguredModels, notify};
+use crate::{config, env, hosts::Hosts, models::ConfiguredModels, notify, place};
 
 /// A daemon, ready to be served.
 pub(crate) struct Composed {
@@ -266,7 +266,9 @@ impl Openings for LocalOpenings {
 }
 
 fn open(paths: &Paths, clock: Clock, path: PathBuf) -> Result<Box<dyn OwnedWorkspace>, Failure> {
-    let run = config::load(paths)?.run;
+    let config = config::load(paths)?;
+    let servers = servers(paths, &config)?;
+    let run = config.run;
     // On the owner's own machine a local directory may run programs and enter its mounts.
     let grants = Grants { exec: Some(ExecGrant::by_owner()), mounts: true };
     // The outputs of one place stay together, and away from those of others.
@@ -285,7 +287,26 @@ fn open(paths: &Paths, clock: Clock, path: PathBuf) -> Result<Box<dyn OwnedWorks
     if let Some(seconds) = run.bash_timeout_seconds {
         options.programs.timeout_ms_default = u64::from(seconds) * 1000;
     }
-    Ok(LocalWorkspace::open(options)?)
+    place::open(options, servers)
+}
+
+/// Reads which language servers local directories have.
+fn servers(paths: &Paths, config: &config::Config) -> Result<place::Servers, Failure> {
+    let named = config.lsp.config.as_deref().map(config::expand);
+    let path = named.clone().unwrap_or_else(|| paths.servers());
+    let refused = |why: String| {
+        let message = format!("the language servers' file {} {why}", path.display());
+        Failure::not_started("lsp_config", message)
+    };
+    let read = stdx::state_file::read_config(&path, LSP_CONFIG_BYTES_MAX);
+    let bytes = read.map_err(|error| refused(format!("cannot be read: {error}")))?;
+    if bytes.is_none() && named.is_some() {
+        return Err(refused("is not there".to_owned()));
+    }
+    let text = bytes.map(String::from_utf8).transpose();
+    let operator = text.map_err(|error| refused(format!("is no text: {error}")))?;
+    let trusted = config.lsp.trust.iter().map(|dir| config::expand(dir)).collect();
+    Ok(place::Servers { operator, trusted })
 }
 
 /// Tells the log what of the configuration does not work here.

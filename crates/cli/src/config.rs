@@ -38,6 +38,9 @@ pub(crate) struct Config {
     /// How a person is told that something needs them.
     #[serde(default)]
     pub(crate) notify: NotifyEntry,
+    /// Language servers of local workspaces.
+    #[serde(default)]
+    pub(crate) lsp: LspEntry,
     /// What does not work on this machine.
     #[serde(skip)]
     pub(crate) warnings: Vec<String>,
@@ -109,6 +112,17 @@ pub(crate) struct DaemonEntry {
     /// Origins of browser pages that may call, exactly as browsers send them.
     #[serde(default)]
     pub(crate) origins: Vec<String>,
+}
+
+/// `[lsp]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LspEntry {
+    /// The file that names the servers; `lsp.toml` beside this file when absent.
+    pub(crate) config: Option<String>,
+    /// Directories whose own `.stead/lsp.toml` counts, in them and below.
+    #[serde(default)]
+    pub(crate) trust: Vec<String>,
 }
 
 /// `[notify]`

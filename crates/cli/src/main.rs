@@ -13,6 +13,7 @@ mod hosts;
 mod log;
 mod models;
 mod notify;
+mod place;
 mod print;
 mod role;
 

@@ -114,14 +114,24 @@ impl Paths {
         self.runtime.join(&self.socket_name)
     }
 
+    /// Returns the file of language servers, where the configuration names no other one.
+    #[must_use]
+    pub fn servers(&self) -> PathBuf {
+        self.config.with_file_name("lsp.toml")
+    }
+
     /// Returns what no tool may reach, wherever its workspace lies: the configuration's directory too
-    /// where that is Stead's own, else the file alone.
+    /// where that is Stead's own, else its files alone.
     #[must_use]
     pub fn protected(&self) -> Vec<PathBuf> {
         let own =
             self.config.parent().filter(|dir| dir.file_name().is_some_and(|name| name == "stead"));
-        let config = own.map_or_else(|| self.config.clone(), Path::to_path_buf);
-        vec![self.home.clone(), self.runtime.clone(), config]
+        let mut all = vec![self.home.clone(), self.runtime.clone()];
+        match own {
+            Some(dir) => all.push(dir.to_path_buf()),
+            None => all.extend([self.config.clone(), self.servers()]),
+        }
+        all
     }
 }
 

@@ -131,6 +131,21 @@ impl Options {
             clock: Clock::system(),
         }
     }
+
+    /// Opens the root as the workspace reaches it, for whoever works on the same files beside it.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open_root(&self) -> Result<Root, ConfineError> {
+        let options = RootOptions {
+            mounts: self.grants.mounts,
+            protected: self.protected.clone(),
+            exempt: self.exempt.clone(),
+            temp: self.temp.clone(),
+            home: self.programs.environment.get("HOME").map(PathBuf::from),
+        };
+        Root::open(&self.root, options)
+    }
 }
 
 /// Why a directory cannot be served.
@@ -200,17 +215,7 @@ impl LocalWorkspace {
 
 impl Site {
     fn open(options: Options) -> Result<Self, OpenError> {
-        let home = options.programs.environment.get("HOME").map(PathBuf::from);
-        let root = Root::open(
-            &options.root,
-            RootOptions {
-                mounts: options.grants.mounts,
-                protected: options.protected,
-                exempt: options.exempt,
-                temp: options.temp,
-                home,
-            },
-        )?;
+        let root = options.open_root()?;
         let id = options.id.unwrap_or_else(|| derived_id(root.real()));
         let bounds = options.artifact_bounds;
         let artifacts = artifact::Store::open(&options.artifacts, &id, bounds, &options.clock)

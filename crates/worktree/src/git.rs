@@ -7,20 +7,19 @@
 //!
 //! Not here: what is asked for.
 
+mod memory;
+
 use std::{
     ffi::{OsStr, OsString},
     io,
-    os::{
-        fd::{AsFd as _, OwnedFd},
-        unix::ffi::OsStringExt as _,
-    },
+    os::{fd::AsFd as _, unix::ffi::OsStringExt as _},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    fs::{MemfdFlags, Mode, OFlags, SealFlags, SeekFrom},
+    fs::{Mode, OFlags},
     io::Errno,
 };
 use sandbox::{
@@ -33,6 +32,8 @@ use vocab::{
     ids::ArtifactId,
     limits::{CHILD_GRACE_MS, WORKTREE_GIT_BYTES_MAX, WORKTREE_GIT_MS_MAX, WORKTREE_WHY_CHARS_MAX},
 };
+
+use self::memory::{given, sealed, written};
 
 /// What git's environment has of ours: where programs are, and where a person's configuration is.
 const NAMES: &[&str] = &["PATH", "HOME", "XDG_CONFIG_HOME"];
@@ -327,41 +328,6 @@ fn wait(child: &Child, limit: Duration) -> Option<ExitStatus> {
         // Interrupted or readable: the next look tells.
         poll(&mut [PollFd::new(&child.as_fd(), PollFlags::IN)], Some(&left)).ok();
     }
-}
-
-/// Makes memory that takes so many bytes and no more: an end to write to, and one to read.
-fn sealed(bytes_max: u64) -> Result<(OwnedFd, OwnedFd), Errno> {
-    let file = rustix::fs::memfd_create("git", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-    rustix::fs::ftruncate(&file, bytes_max)?;
-    rustix::fs::fcntl_add_seals(&file, SealFlags::GROW | SealFlags::SHRINK)?;
-    Ok((rustix::io::fcntl_dupfd_cloexec(&file, 0)?, file))
-}
-
-/// Reads what was written: the two ends share their place in the file.
-fn written(file: &OwnedFd) -> Result<Vec<u8>, Errno> {
-    let length = rustix::fs::tell(file)?;
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
-    let mut at = 0;
-    while let Some(rest) = bytes.get_mut(at..).filter(|rest| !rest.is_empty()) {
-        match rustix::io::pread(file, rest, u64::try_from(at).unwrap_or_default())? {
-            0 => break,
-            n_read => at += n_read,
-        }
-    }
-    bytes.truncate(at);
-    Ok(bytes)
-}
-
-/// Makes what a child reads.
-fn given(input: &[u8]) -> Result<OwnedFd, Errno> {
-    let file = rustix::fs::memfd_create("input", MemfdFlags::CLOEXEC)?;
-    let mut left = input;
-    while !left.is_empty() {
-        let n_written = rustix::io::write(&file, left)?;
-        left = left.get(n_written..).unwrap_or_default();
-    }
-    rustix::fs::seek(&file, SeekFrom::Start(0))?;
-    Ok(file)
 }
 
 fn joined(option: &str, path: &Path) -> OsString {

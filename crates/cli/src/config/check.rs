@@ -43,6 +43,12 @@ pub(super) fn check(name: &str, text: &str, config: &Config) -> Result<(), Failu
             return Err(fault(&["workspaces", place, "path"], why));
         }
     }
+    if config.lsp.config.as_deref().is_some_and(|path| !is_whole(path)) {
+        return Err(fault(&["lsp", "config"], "config: the file is a whole path, from / or ~ on"));
+    }
+    if !config.lsp.trust.iter().all(|path| is_whole(path)) {
+        return Err(fault(&["lsp", "trust"], "trust: a directory is a whole path, from / or ~ on"));
+    }
     if config.notify.command.first().is_some_and(String::is_empty) {
         return Err(fault(&["notify", "command"], "command: its program is empty")
             .with_hint("command = [\"PROGRAM\", \"ARGUMENT\"]"));
