@@ -12,6 +12,9 @@ pub mod offer;
 pub mod connection;
 pub mod server;
 pub mod client;
+pub mod tls;
+pub mod door;
+pub mod dial;
 
 #[cfg(test)]
 mod tests;

@@ -10,3 +10,4 @@ mod calls;
 mod lines;
 mod transcripts;
 mod crowds;
+mod sockets;

@@ -13,6 +13,7 @@ use crate::frame::{CloseStatus, Frame, Violation};
 
 pub mod memory;
 pub mod stream;
+pub mod websocket;
 
 /// Why nothing more comes or goes on a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

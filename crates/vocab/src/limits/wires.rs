@@ -103,4 +103,19 @@ limits! { WIRES:
     REMOTE_NAME_BYTES_MAX: usize = 200, "bytes",
         "a name or version in the handshake",
         "workspace_remote::names_of_the_handshake_are_bounded";
+    REMOTE_KNOCKS_MAX: usize = 64, "sockets",
+        "sockets at a runtime's door that were not let in yet; each may hold a deadline's time and a few KiB",
+        "workspace_remote::strangers_at_the_door_are_bounded";
+    REMOTE_SOCKETS_MAX: usize = 320, "sockets",
+        "sockets of a runtime; as many as connections twice, since one that resumes is a second for a moment, and a crowd at the door",
+        "workspace_remote::strangers_at_the_door_are_bounded";
+    REMOTE_HEAD_BYTES_MAX: usize = 16 * 1024, "bytes",
+        "the head of a handshake; ten times what clients send, with the longest token",
+        "workspace_remote::what_is_no_handshake_is_refused";
+    REMOTE_TOKEN_BYTES_MIN: usize = 32, "bytes",
+        "the shortest token; 32 random hexadecimal digits are 128 bits",
+        "workspace_remote::a_token_is_long_enough_and_sayable";
+    REMOTE_TOKEN_BYTES_MAX: usize = 1_024, "bytes",
+        "the longest token; more is no token but a file",
+        "workspace_remote::a_token_is_long_enough_and_sayable";
 }
