@@ -3,13 +3,15 @@
 //! Liveness is an authenticated handshake, never a pid. The lock ends with its process, so a stale
 //! registration never keeps a new daemon from starting.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, time::Duration};
 
 use stdx::{lock::Lock, secret::Secret, state_file};
-use vocab::limits::STATE_FILE_BYTES_MAX;
+use vocab::limits::{DAEMON_LOCK_DYING_MS, STATE_FILE_BYTES_MAX};
 
 use crate::paths::Paths;
 
+/// How long is waited between two looks at a lock that a dead process took.
+const LOOK_AGAIN_MS: u64 = 5;
 /// Bytes of randomness in a credential.
 const CREDENTIAL_BYTES: usize = 32;
 
@@ -21,14 +23,24 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Takes the lock; none when another daemon holds it.
+    /// Takes the lock; none when another daemon holds it. One that a daemon which died had is waited for, since a
+    /// child that was just being born has it for a moment longer. Blocks the thread for that, for a bounded time.
     ///
     /// # Errors
     /// When the directories or the lock file are not ours alone.
     pub fn take(paths: &Paths) -> io::Result<Option<Self>> {
         paths.prepare()?;
-        let Some(lock) = Lock::try_acquire(&paths.lock())? else { return Ok(None) };
-        Ok(Some(Self { paths: paths.clone(), _lock: lock }))
+        let path = paths.lock();
+        for _ in 0..=DAEMON_LOCK_DYING_MS / LOOK_AGAIN_MS {
+            if let Some(lock) = Lock::try_acquire(&path)? {
+                return Ok(Some(Self { paths: paths.clone(), _lock: lock }));
+            }
+            if Lock::is_taker_alive(&path) {
+                return Ok(None);
+            }
+            std::thread::sleep(Duration::from_millis(LOOK_AGAIN_MS));
+        }
+        Ok(None)
     }
 
     /// Takes the lock as soon as nobody else holds it. Blocks the thread; whoever started us bounds it.
@@ -114,47 +126,4 @@ pub fn credential(paths: &Paths) -> io::Result<Secret> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_claim_at_a_time_and_the_credential_stays() {
-        let dir = tempfile::tempdir().unwrap();
-        let paths = Paths {
-            home: dir.path().join("home"),
-            runtime: dir.path().join("run"),
-            socket_name: crate::paths::SOCKET_NAME.to_owned(),
-            config: dir.path().join("config.toml"),
-        };
-        let first = Claim::take(&paths).unwrap().unwrap();
-        assert!(Claim::take(&paths).unwrap().is_none());
-        assert!(is_daemon(&paths, std::process::id()) && !is_daemon(&paths, 1));
-        first.publish(b"{}").unwrap();
-        let one = credential(&paths).unwrap();
-        assert!(credential(&paths).unwrap().matches(one.expose().as_bytes()));
-        first.withdraw().unwrap();
-        drop(first);
-        assert!(!is_daemon(&paths, std::process::id()));
-        assert!(Claim::take(&paths).unwrap().is_some());
-    }
-
-    #[test]
-    fn a_state_file_over_its_bound_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let below = |name: &str| dir.path().join(name);
-        let (home, runtime, config) = (below("home"), below("run"), below("config.toml"));
-        let socket_name = crate::paths::SOCKET_NAME.to_owned();
-        let paths = Paths { home, runtime, socket_name, config };
-        paths.prepare().unwrap();
-        let (secrets, unsealer) = crate::secrets::open(paths.secrets());
-        let most = usize::try_from(STATE_FILE_BYTES_MAX).unwrap();
-        for (bytes, is_taken) in [(most, true), (most + 1, false)] {
-            for path in [paths.credential(), paths.secrets().join("local")] {
-                state_file::publish(&path, &vec![b'x'; bytes]).unwrap();
-            }
-            assert_eq!(credential(&paths).is_ok(), is_taken, "{bytes}");
-            assert_eq!(secrets.has("local").is_ok(), is_taken, "{bytes}");
-            assert_eq!(unsealer.unseal("local").is_ok(), is_taken, "{bytes}");
-        }
-    }
-}
+mod tests;

@@ -106,17 +106,35 @@ impl Lock {
     /// The device is not compared: some file systems show another one there than to who looks.
     #[must_use]
     pub fn is_held_by(path: &Path, pid: u32) -> bool {
-        let Ok(meta) = fs::symlink_metadata(path) else { return false };
-        let (pid, inode) = (pid.to_string(), format!(":{}", meta.ino()));
-        let held = fs::read_to_string("/proc/locks").unwrap_or_default();
-        // "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF"; one that waits has "->" after its number.
-        held.lines().any(|line| {
-            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-            fields.get(1) == Some(&"FLOCK")
-                && fields.get(4) == Some(&pid.as_str())
-                && fields.get(5).is_some_and(|file| file.ends_with(&inode))
-        })
+        takers(path).contains(&pid)
     }
+
+    /// Tells whether whoever took the lock lives, as far as the kernel lists it. Where nobody does, a child that is
+    /// being born when its parent is killed has it open, until it is the program that it is to be.
+    #[must_use]
+    pub fn is_taker_alive(path: &Path) -> bool {
+        let lives = |pid: &u32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+            !matches!(state, None | Some('Z' | 'X'))
+        };
+        takers(path).iter().any(lives)
+    }
+}
+
+/// Returns the processes that the kernel lists as those who took the lock.
+fn takers(path: &Path) -> Vec<u32> {
+    let Ok(meta) = fs::symlink_metadata(path) else { return Vec::new() };
+    let inode = format!(":{}", meta.ino());
+    let held = fs::read_to_string("/proc/locks").unwrap_or_default();
+    // "1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF"; one that waits has "->" after its number.
+    let taker = |line: &str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let is_it = fields.get(1) == Some(&"FLOCK")
+            && fields.get(5).is_some_and(|file| file.ends_with(&inode));
+        fields.get(4).filter(|_| is_it)?.parse().ok()
+    };
+    held.lines().filter_map(taker).collect()
 }
 
 /// Tells whether what the kernel says of an open file names a lock that it holds.
@@ -142,48 +160,4 @@ impl AsFd for Lock {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lock_is_held_once_and_released_on_drop() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("lock");
-        let first = Lock::try_acquire(&path).unwrap();
-        assert!(first.is_some());
-        assert!(Lock::try_acquire(&path).unwrap().is_none());
-        drop(first);
-        assert!(Lock::try_acquire(&path).unwrap().is_some());
-    }
-
-    #[test]
-    fn who_holds_a_lock_is_told_also_when_it_was_handed_on() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("lock");
-        assert!(!Lock::is_held(&path).unwrap() && !path.exists());
-        let lock = Lock::try_acquire(&path).unwrap().unwrap();
-        assert!(Lock::is_held(&path).unwrap());
-        assert_eq!(Lock::holder(&path), None, "this process is not another one");
-        // Nor is one that has the file open and nothing more, whichever is asked first.
-        let reads = || {
-            let open = std::process::Stdio::from(File::open(&path).unwrap());
-            std::process::Command::new("sleep").arg("1000").stdin(open).spawn().unwrap()
-        };
-        let mut readers = vec![reads()];
-        assert_eq!(Lock::holder(&path), None);
-        let handed = std::process::Stdio::from(OwnedFd::from(lock));
-        let mut child =
-            std::process::Command::new("sleep").arg("1000").stdin(handed).spawn().unwrap();
-        readers.push(reads());
-        assert!(Lock::is_held(&path).unwrap());
-        assert_eq!(Lock::holder(&path), Some(child.id()));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(!Lock::is_held(&path).unwrap());
-        assert_eq!(Lock::holder(&path), None);
-        for mut reader in readers {
-            reader.kill().unwrap();
-            reader.wait().unwrap();
-        }
-    }
-}
+mod tests;

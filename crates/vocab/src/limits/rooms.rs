@@ -7,6 +7,9 @@ limits! { ROOMS:
     STATE_FILE_BYTES_MAX: u64 = 4 << 20, "bytes",
         "a registration, a credential, a configuration or a script; something larger is not ours",
         "daemon::a_state_file_over_its_bound_is_refused";
+    DAEMON_LOCK_DYING_MS: u64 = 2_000, "ms",
+        "how long a lock that a dead daemon took is waited for; a child that is being born has it until it is its program",
+        "daemon::what_a_dead_daemon_leaves_of_its_lock_is_waited_for_a_while";
     SECRET_BYTES_MAX: usize = 8 * 1024, "bytes",
         "a provider's key; the longest known ones are signed tokens of some 3 KiB",
         "daemon::a_name_cannot_leave_the_directory_and_a_key_is_one_line";
