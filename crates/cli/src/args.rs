@@ -5,6 +5,7 @@ pub(crate) mod inside;
 mod jobs;
 mod logs;
 mod refuse;
+mod workspace;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub(crate) use attach::Attach;
 pub(crate) use jobs::{Asks, Bg, Jobs, Ls, Rm, Until, Upgrade, View, Wait, Which};
 pub(crate) use logs::{Export, Logs, Place};
 pub(crate) use refuse::refuse;
+pub(crate) use workspace::{Bounds, Permits, Place as ServedPlace, Serve, Wire, Workspace};
 
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]
@@ -51,6 +53,9 @@ pub(crate) enum Command {
     /// Runs, starts, watches and stops the daemon
     #[command(subcommand)]
     Daemon(Daemon),
+    /// Serves workspaces
+    #[command(subcommand)]
+    Workspace(Workspace),
     /// Stores, asks about and forgets the keys of providers
     #[command(subcommand)]
     Secrets(Secrets),

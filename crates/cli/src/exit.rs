@@ -27,7 +27,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 pub(crate) fn code_of(code: &str) -> u8 {
     match code {
         "usage" | "ambiguous" | "invalid_field" | "unknown_field" | "config_invalid"
-        | "is_a_session" => USAGE,
+        | "is_a_session" | "token_invalid" | "address_invalid" | "lsp_config" => USAGE,
         "not_found"
         | "job_not_found"
         | "not_recorded"
@@ -36,10 +36,12 @@ pub(crate) fn code_of(code: &str) -> u8 {
         | "no_live_run"
         | "unknown_block"
         | "program_missing"
+        | "file_unusable"
+        | "shell_missing"
         | "cwd_missing" => NOT_FOUND,
         "person_required" | "approval_required" | "denied" | "forbidden" | "locked"
         | "job_refused" | "unauthorized" | "foreign_host" | "foreign_origin"
-        | "keys_need_socket" => REFUSED,
+        | "keys_need_socket" | "root_refused" | "token_required" | "tls_required" => REFUSED,
         "daemon_unreachable"
         | "daemon_start_failed"
         | "daemon_checking"

@@ -63,6 +63,13 @@ impl Log {
     }
 }
 
+/// Lets warnings go to standard error, for a process that has no file of its own.
+pub(crate) fn to_stderr(level: LevelFilter) {
+    let lines = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(io::stderr);
+    tracing_subscriber::registry().with(lines).with(level).try_init().ok();
+    std::panic::set_hook(Box::new(tell_panic));
+}
+
 /// Opens the file of the daemon's standard error, the old one set aside once it is over its bound.
 ///
 /// What is written there is written by the process itself, past this module: so the bound is looked at

@@ -15,6 +15,7 @@ mod run;
 mod secrets;
 mod sessions;
 pub(crate) mod view;
+mod workspace;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Models(models) => models::run(&models),
         Command::Report(report) => report::run(report),
         Command::Hooks(command) => hooks::run(command),
+        Command::Workspace(command) => workspace::run(command),
         Command::Debug(command) => debug::run(command),
         Command::Completions { shell } => completions::shell(shell),
         Command::Man { dir } => completions::man(&dir),

@@ -199,7 +199,11 @@ impl Server {
     }
 }
 
-async fn bind_socket(path: &Path) -> Result<UnixListener, ListenError> {
+/// Makes a private socket. One found there at which nobody listens is a leftover and is replaced.
+///
+/// # Errors
+/// When it cannot be made, or somebody listens there.
+pub async fn bind_socket(path: &Path) -> Result<UnixListener, ListenError> {
     let named = |source| ListenError::Socket { path: path.to_owned(), source };
     if path.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
         return Err(ListenError::PathTooLong(path.to_owned()));

@@ -48,6 +48,8 @@ pub struct Options {
     pub root: PathBuf,
     /// Its id; derived from the machine and the directory when absent.
     pub id: Option<WorkspaceId>,
+    /// The generation of its catalog, one more than that of the one in whose place it is put.
+    pub generation: u64,
     /// What it may do.
     pub grants: Grants,
     /// Stead's own files and directories, closed to tools.
@@ -115,6 +117,7 @@ impl Options {
         Self {
             root: root.into(),
             id: None,
+            generation: 1,
             grants: Grants::default(),
             protected: Vec::new(),
             exempt: Vec::new(),
@@ -233,7 +236,7 @@ impl Site {
             programs,
             turns: Turns::default(),
             making: Arc::default(),
-            catalog: Arc::new(Catalog::new(1, specs.into_iter().map(Arc::new))),
+            catalog: Arc::new(Catalog::new(options.generation, specs.into_iter().map(Arc::new))),
             clock: options.clock,
             listener: options.listener,
             recent: Mutex::default(),

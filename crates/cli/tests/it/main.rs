@@ -29,6 +29,8 @@ mod run;
 #[cfg(test)]
 mod screens;
 #[cfg(test)]
+mod served;
+#[cfg(test)]
 mod servers;
 #[cfg(test)]
 mod sizes;

@@ -112,6 +112,9 @@ limits! { WIRES:
     REMOTE_HEAD_BYTES_MAX: usize = 16 * 1024, "bytes",
         "the head of a handshake; ten times what clients send, with the longest token",
         "workspace_remote::what_is_no_handshake_is_refused";
+    TLS_FILE_BYTES_MAX: u64 = 1 << 20, "bytes",
+        "a chain of certificates or a key; a hundred times what such files have",
+        "cli::what_flags_and_twins_mean_is_decided_before_anything_opens";
     REMOTE_TOKEN_BYTES_MIN: usize = 32, "bytes",
         "the shortest token; 32 random hexadecimal digits are 128 bits",
         "workspace_remote::a_token_is_long_enough_and_sayable";
