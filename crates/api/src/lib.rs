@@ -17,3 +17,4 @@ pub mod session;
 pub mod sse;
 pub mod stream;
 pub mod ui;
+pub mod workspace;

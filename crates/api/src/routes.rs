@@ -107,6 +107,11 @@ routes! {
     JobExplain      explain          Get    "/jobs/{job}/explain"          Program Json  "Tells why a job or a session is in the state it is in: what was heard, and how it was weighed.";
     JobScreen       screen           Get    "/jobs/{job}/screen"           Program Json  "Shows a job's screen as text.";
     Events          subscribe        Get    "/events"                      Caller Events "Tells every fact, from a cursor on.";
+    WorkspaceList   workspace_list   Get    "/workspaces"                  Caller Json   "Lists registered workspaces and how they are reached.";
+    WorkspaceAdd    workspace_add    Post   "/workspaces"                  Person Json   "Adds a workspace once it was opened; one without a runtime as it is.";
+    WorkspaceAttach workspace_attach Post   "/workspaces/{workspace}/attach" Person Json "Attaches a runtime to a workspace that was added without one.";
+    WorkspaceDetach workspace_detach Post   "/workspaces/{workspace}/detach" Person Json "Lets the runtime of a workspace go.";
+    WorkspaceRemove workspace_rm     Delete "/workspaces/{workspace}"      Person Json   "Removes a workspace that was added, and its token; what it stands for stays.";
     SecretHas       secret_has       Post   "/secrets/has"                 Caller Json   "Tells whether a key is stored for a provider.";
     SecretSet       secret_set       Post   "/secrets/set"                 Person Json   "Stores the key of a provider.";
     SecretDelete    secret_rm        Post   "/secrets/delete"              Person Json   "Forgets the key of a provider.";

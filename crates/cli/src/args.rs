@@ -16,7 +16,9 @@ pub(crate) use attach::Attach;
 pub(crate) use jobs::{Asks, Bg, Jobs, Ls, Rm, Until, Upgrade, View, Wait, Which};
 pub(crate) use logs::{Export, Logs, Place};
 pub(crate) use refuse::refuse;
-pub(crate) use workspace::{Bounds, Permits, Place as ServedPlace, Serve, Wire, Workspace};
+pub(crate) use workspace::{
+    Add, Attach as AttachRuntime, Bounds, Permits, Place as ServedPlace, Serve, Wire, Workspace,
+};
 
 /// A home for coding agents: sessions behind a daemon on this machine.
 #[derive(Debug, Parser)]
@@ -53,7 +55,7 @@ pub(crate) enum Command {
     /// Runs, starts, watches and stops the daemon
     #[command(subcommand)]
     Daemon(Daemon),
-    /// Serves workspaces
+    /// Adds, lists, attaches and serves workspaces: the places where agents act
     #[command(subcommand)]
     Workspace(Workspace),
     /// Stores, asks about and forgets the keys of providers

@@ -1,7 +1,9 @@
 //! The graph of objects of a daemon: the only place where implementations meet seams.
 
+pub(crate) mod places;
+mod ssh;
+
 use std::{
-    path::PathBuf,
     sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
@@ -12,7 +14,7 @@ use daemon::{
     jobs::{Jobs, Parts as JobParts, Trees},
     paths::Paths,
     secrets,
-    workspaces::{Openings, Registered, Workspaces},
+    workspaces::Workspaces,
 };
 use futures_util::future::BoxFuture;
 use gateway::{
@@ -25,17 +27,13 @@ use stdx::{clock::Clock, secret::Secret};
 use store::{Store, StoreError};
 use tokio_util::sync::CancellationToken;
 use vocab::{
-    limits::{ANSWER_HOURS, CHILD_GRACE_MS, LSP_CONFIG_BYTES_MAX, STEPS_MAX, STORE_ROOM_RETRY_MS},
+    limits::{ANSWER_HOURS, CHILD_GRACE_MS, STEPS_MAX, STORE_ROOM_RETRY_MS},
     message::RunState,
     outcome::Failure,
 };
-use workspace::{
-    grant::{ExecGrant, Grants},
-    source::OwnedWorkspace,
-};
-use workspace_local::Options as LocalOptions;
 
-use crate::{config, env, hosts::Hosts, models::ConfiguredModels, notify, place};
+use self::places::Places;
+use crate::{config, env, hosts::Hosts, models::ConfiguredModels, notify};
 
 /// A daemon, ready to be served.
 pub(crate) struct Composed {
@@ -73,8 +71,10 @@ pub(crate) async fn compose(
     end_leftovers(&store).await?;
     let hub = Hub::new(store.clone());
     let (secrets, unsealer) = secrets::open(paths.secrets());
-    let openings = Arc::new(LocalOpenings { paths: paths.clone(), clock: clock.clone() });
-    let workspaces = Arc::new(Workspaces::new(openings));
+    let openings =
+        Places { paths: paths.clone(), clock: clock.clone(), unsealer: unsealer.clone() };
+    let workspaces = Workspaces::new(Arc::new(openings)).kept_in(paths.workspaces());
+    let workspaces = Arc::new(workspaces);
     let sessions = Sessions::new(SessionParts {
         store: store.clone(),
         hub: hub.clone(),
@@ -237,76 +237,6 @@ async fn end_leftovers(store: &Store) -> anyhow::Result<()> {
         tracing::warn!(runs = live.len(), killed = killed.len(), "the last daemon died at work");
     }
     Ok(())
-}
-
-/// Opens local directories as workspaces.
-struct LocalOpenings {
-    paths: Paths,
-    clock: Clock,
-}
-
-impl Openings for LocalOpenings {
-    fn open_local(
-        &self,
-        path: PathBuf,
-    ) -> BoxFuture<'static, Result<Box<dyn OwnedWorkspace>, Failure>> {
-        let (paths, clock) = (self.paths.clone(), self.clock.clone());
-        Box::pin(async move {
-            let opening = move || open(&paths, clock, path);
-            match tokio::task::spawn_blocking(opening).await {
-                Ok(opened) => opened,
-                Err(_) => Err(Failure::not_started("internal", "opening the workspace failed")),
-            }
-        })
-    }
-
-    fn registered(&self) -> Result<Vec<Registered>, Failure> {
-        Ok(config::load(&self.paths)?.places())
-    }
-}
-
-fn open(paths: &Paths, clock: Clock, path: PathBuf) -> Result<Box<dyn OwnedWorkspace>, Failure> {
-    let config = config::load(paths)?;
-    let servers = servers(paths, &config)?;
-    let run = config.run;
-    // On the owner's own machine a local directory may run programs and enter its mounts.
-    let grants = Grants { exec: Some(ExecGrant::by_owner()), mounts: true };
-    // The outputs of one place stay together, and away from those of others.
-    let id = workspace_local::derived_id(&path);
-    let artifacts = paths.artifacts().join(&id.0);
-    stdx::state_file::ensure_dir(&artifacts)
-        .map_err(|error| Failure::not_started("state_refused", error.to_string()))?;
-    let mut options = LocalOptions::new(path, artifacts);
-    options.grants = grants;
-    options.protected = paths.protected();
-    options.exempt = vec![paths.home.join("sessions")];
-    options.clock = clock;
-    let names: Vec<std::ffi::OsString> = run.env.into_iter().map(Into::into).collect();
-    options.programs.environment = sandbox::Environment::for_tools(&env::all(), &names);
-    options.programs.shell = run.shell;
-    if let Some(seconds) = run.bash_timeout_seconds {
-        options.programs.timeout_ms_default = u64::from(seconds) * 1000;
-    }
-    place::open(options, servers)
-}
-
-/// Reads which language servers local directories have.
-fn servers(paths: &Paths, config: &config::Config) -> Result<place::Servers, Failure> {
-    let named = config.lsp.config.as_deref().map(config::expand);
-    let path = named.clone().unwrap_or_else(|| paths.servers());
-    let refused = |why: String| {
-        let message = format!("the language servers' file {} {why}", path.display());
-        Failure::not_started("lsp_config", message)
-    };
-    let read = stdx::state_file::read_config(&path, LSP_CONFIG_BYTES_MAX);
-    let bytes = read.map_err(|error| refused(format!("cannot be read: {error}")))?;
-    if bytes.is_none() && named.is_some() {
-        return Err(refused("is not there".to_owned()));
-    }
-    let text = bytes.map(String::from_utf8).transpose();
-    let operator = text.map_err(|error| refused(format!("is no text: {error}")))?;
-    let trusted = config.lsp.trust.iter().map(|dir| config::expand(dir)).collect();
-    Ok(place::Servers { operator, trusted })
 }
 
 /// Tells the log what of the configuration does not work here.

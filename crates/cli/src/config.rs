@@ -13,7 +13,12 @@ use std::{
 use daemon::{paths::Paths, workspaces::Registered};
 use serde::Deserialize;
 use stdx::state_file;
-use vocab::{job::JobState, limits::STATE_FILE_BYTES_MAX, outcome::Failure};
+use vocab::{
+    job::JobState,
+    limits::STATE_FILE_BYTES_MAX,
+    outcome::Failure,
+    place::{Place, Source},
+};
 
 use crate::{print, role::debug};
 
@@ -85,7 +90,35 @@ pub(crate) struct ModelEntry {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkspaceEntry {
     /// A local directory; `~` is the home.
-    pub(crate) path: String,
+    pub(crate) path: Option<String>,
+    /// Or the address of a runtime.
+    pub(crate) remote: Option<String>,
+    /// The authorities to trust there, in the place of the machine's.
+    pub(crate) ca: Option<String>,
+    /// Or a host for ssh.
+    pub(crate) ssh: Option<String>,
+    /// The directory there.
+    pub(crate) root: Option<String>,
+    /// Whether programs may run there.
+    #[serde(default)]
+    pub(crate) exec: bool,
+}
+
+impl WorkspaceEntry {
+    /// Returns what it is; of those that were found good.
+    fn place(&self) -> Place {
+        match (&self.remote, &self.ssh) {
+            (Some(address), _) => Place::Remote { address: address.clone(), ca: self.ca.clone() },
+            (None, Some(host)) => {
+                let root = self.root.clone().unwrap_or_default();
+                Place::Ssh { host: host.clone(), root, exec: self.exec }
+            }
+            (None, None) => {
+                let path = expand(self.path.as_deref().unwrap_or_default());
+                Place::Local { path: path.to_string_lossy().into_owned() }
+            }
+        }
+    }
 }
 
 /// `[run]`
@@ -267,7 +300,11 @@ impl Config {
     pub(crate) fn places(&self) -> Vec<Registered> {
         let places = self.workspaces.iter();
         places
-            .map(|(name, entry)| Registered { name: name.clone(), path: expand(&entry.path) })
+            .map(|(name, entry)| Registered {
+                name: name.clone(),
+                place: entry.place(),
+                source: Source::Config,
+            })
             .collect()
     }
 }

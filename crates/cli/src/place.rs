@@ -2,7 +2,12 @@
 //!
 //! Not here: who may do what there (the grants are handed in), and where the servers' layers come from.
 
-use std::path::{Path, PathBuf};
+#![expect(clippy::disallowed_methods, reason = "reads the files that an operator names")]
+
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+};
 
 use lsp::{Lsp, ProjectTrust};
 use vocab::outcome::Failure;
@@ -53,6 +58,27 @@ fn is_below(real_dir: &Path, all: &[PathBuf]) -> bool {
         |path: &Path| rustix::fs::stat(path).ok().map(|found| (found.st_dev, found.st_ino));
     let all: Vec<_> = all.iter().filter_map(|path| identity(path)).collect();
     real_dir.ancestors().filter_map(identity).any(|one| all.contains(&one))
+}
+
+/// Says that a file which somebody named cannot be used.
+pub(crate) fn unusable(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    let message = format!("the {what} {} cannot be used: {error}", path.display());
+    Failure::not_started("file_unusable", message)
+}
+
+/// Reads a file that somebody named.
+///
+/// # Errors
+/// When it cannot be read, or is larger than such a file is.
+pub(crate) fn read_bounded(what: &str, path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path);
+    let read = file.and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    read.map_err(|error| unusable(what, path, &error))?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most {
+        return Err(unusable(what, path, &format!("it is larger than {most} bytes")));
+    }
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -84,6 +84,12 @@ impl Paths {
         self.home.join("secrets")
     }
 
+    /// Returns the list of workspaces that were added.
+    #[must_use]
+    pub fn workspaces(&self) -> PathBuf {
+        self.home.join("workspaces.json")
+    }
+
     /// Returns the directory of full outputs.
     #[must_use]
     pub fn artifacts(&self) -> PathBuf {

@@ -9,6 +9,9 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
+/// How names of tokens begin: of workspaces, not of providers.
+const WORKSPACE: &str = "workspace/";
+
 /// The store of keys. It cannot read one.
 #[derive(Debug, Clone)]
 pub struct Secrets(Arc<PathBuf>);
@@ -85,11 +88,13 @@ pub fn check(name: &str, key: &Secret) -> Result<(), Failure> {
 /// Returns the file of a name. Names become file names, so only plain characters are taken.
 fn file_of(dir: &std::path::Path, name: &str) -> Result<PathBuf, Failure> {
     check_name(name)?;
-    Ok(dir.join(name))
+    // The one slash that a name may have is that of a kind; no other name has what stands for it in the file's.
+    Ok(dir.join(name.replace('/', "~")))
 }
 
 fn check_name(name: &str) -> Result<(), Failure> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let name = name.strip_prefix(WORKSPACE).unwrap_or(name);
     if name.is_empty()
         || name.len() > SECRET_NAME_BYTES_MAX
         || name.starts_with('.')

@@ -8,16 +8,39 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use tokio::sync::OnceCell;
-use vocab::{limits::WORKSPACES_OPEN_MAX, outcome::Failure};
+use vocab::{
+    limits::WORKSPACES_OPEN_MAX,
+    outcome::Failure,
+    place::{Link, Place, Source},
+};
 use workspace::source::{OwnedWorkspace, Workspace};
+
+mod book;
+mod change;
+
+use book::Book;
+pub use change::Listed;
 
 /// A registered place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registered {
     /// Its name.
     pub name: String,
-    /// Its directory.
-    pub path: PathBuf,
+    /// What it is.
+    pub place: Place,
+    /// Where it was registered.
+    pub source: Source,
+}
+
+impl Registered {
+    /// Returns its directory, if it is one of this machine.
+    #[must_use]
+    pub fn local(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Local { path } => Some(Path::new(path)),
+            Place::Remote { .. } | Place::Ssh { .. } | Place::Deferred { .. } => None,
+        }
+    }
 }
 
 /// Opens workspaces of the kinds there are. The daemon never names one.
@@ -27,6 +50,15 @@ pub trait Openings: Send + Sync {
         &self,
         path: PathBuf,
     ) -> BoxFuture<'static, Result<Box<dyn OwnedWorkspace>, Failure>>;
+
+    /// Opens a place that is no directory of this machine.
+    fn open_far(
+        &self,
+        registered: Registered,
+    ) -> BoxFuture<'static, Result<Box<dyn OwnedWorkspace>, Failure>> {
+        let why = format!("{} cannot be reached from here", registered.name);
+        Box::pin(std::future::ready(Err(Failure::not_started("workspace_unsupported", why))))
+    }
 
     /// Returns the registered places, as the configuration names them now.
     ///
@@ -38,6 +70,9 @@ pub trait Openings: Send + Sync {
 /// The open workspaces; the daemon owns them all, everybody else borrows.
 pub struct Workspaces {
     openings: Arc<dyn Openings>,
+    book: Book,
+    /// Held by whoever changes what is registered.
+    changing: tokio::sync::Mutex<()>,
     open: Mutex<HashMap<Directory, Arc<Slot>>>,
 }
 
@@ -50,6 +85,8 @@ enum Directory {
     },
     /// Nothing stands there; opening it says why.
     Missing(PathBuf),
+    /// None of this machine: the place of that name.
+    Far(String),
 }
 
 /// A place that is open, or is being opened by whoever came first.
@@ -99,7 +136,28 @@ impl Workspaces {
     /// Builds the registry; nothing is opened yet.
     #[must_use]
     pub fn new(openings: Arc<dyn Openings>) -> Self {
-        Self { openings, open: Mutex::default() }
+        let (book, changing) = (Book::default(), tokio::sync::Mutex::default());
+        Self { openings, book, changing, open: Mutex::default() }
+    }
+
+    /// Says in which file places are kept that are added.
+    #[must_use]
+    pub fn kept_in(self, path: PathBuf) -> Self {
+        Self { book: Book::at(path), ..self }
+    }
+
+    /// Returns all registered places, those of the configuration first.
+    ///
+    /// # Errors
+    /// When the configuration or the list of what was added cannot be read.
+    pub fn registered(&self) -> Result<Vec<Registered>, Failure> {
+        let mut all = self.openings.registered()?;
+        let added = self.book.read()?;
+        // Whoever writes a name into the configuration means that one.
+        let is_new = |added: &Registered| !all.iter().any(|known| known.name == added.name);
+        let added: Vec<Registered> = added.into_iter().filter(is_new).collect();
+        all.extend(added);
+        Ok(all)
     }
 
     /// Finds a registered place by name.
@@ -107,12 +165,11 @@ impl Workspaces {
     /// # Errors
     /// When there is none of that name.
     pub fn find(&self, name: &str) -> Result<Registered, Failure> {
-        let all = self.openings.registered()?;
+        let all = self.registered()?;
         all.iter().find(|place| place.name == name).cloned().ok_or_else(|| {
             let known: Vec<&str> = all.iter().map(|place| place.name.as_str()).collect();
             let hint = if known.is_empty() {
-                "no workspace is configured; name a directory with -C, or add [workspaces.NAME]"
-                    .to_owned()
+                "there is none; name a directory with -C, or: stead workspace add".to_owned()
             } else {
                 format!("known workspaces: {}", known.join(", "))
             };
@@ -128,10 +185,33 @@ impl Workspaces {
     /// When it cannot be opened, or too many are open.
     pub async fn at(&self, path: &Path) -> Result<Lease, Failure> {
         let directory = directory(path).await;
+        self.lease(directory, || self.openings.open_local(path.to_path_buf())).await
+    }
+
+    /// Borrows a registered place, opening it first if nobody did.
+    ///
+    /// # Errors
+    /// When there is none of that name, it cannot be opened, or too many are open.
+    pub async fn named(&self, name: &str) -> Result<Lease, Failure> {
+        let registered = self.find(name)?;
+        if let Some(path) = registered.local() {
+            return self.at(path).await;
+        }
+        if let Place::Deferred { address: None, .. } = registered.place {
+            let why = format!("no runtime is attached to {name}");
+            return Err(Failure::not_started("workspace_detached", why)
+                .with_hint(format!("stead workspace attach {name} URL")));
+        }
+        self.lease(Directory::Far(name.to_owned()), || self.openings.open_far(registered)).await
+    }
+
+    async fn lease(
+        &self,
+        directory: Directory,
+        open: impl FnOnce() -> BoxFuture<'static, Result<Box<dyn OwnedWorkspace>, Failure>>,
+    ) -> Result<Lease, Failure> {
         let slot = self.slot(&directory)?;
-        let opened =
-            slot.owned.get_or_try_init(|| self.openings.open_local(path.to_path_buf())).await;
-        match opened {
+        match slot.owned.get_or_try_init(open).await {
             Ok(owned) => Ok(Lease { workspace: owned.borrow(), _used: Arc::clone(&slot.used) }),
             Err(failure) => {
                 // What could not be opened is nobody's place.

@@ -27,6 +27,7 @@ mod messages;
 mod secrets;
 mod sessions;
 mod which;
+mod workspaces;
 
 /// Where the daemon is, told once its doors are open.
 #[derive(Debug, Clone, Default)]
@@ -108,6 +109,11 @@ async fn answer(services: &Services, endpoint: Endpoint, ask: Ask) -> Result<Rep
         Endpoint::JobExplain => jobs::explain(services, &ask).await,
         Endpoint::JobScreen => jobs::screen(services, &ask).await,
         Endpoint::Events => events::follow(services, &ask).await,
+        Endpoint::WorkspaceList => workspaces::list(services).await,
+        Endpoint::WorkspaceAdd => Box::pin(workspaces::add(services, &ask)).await,
+        Endpoint::WorkspaceAttach => Box::pin(workspaces::attach(services, &ask)).await,
+        Endpoint::WorkspaceDetach => workspaces::detach(services, &ask).await,
+        Endpoint::WorkspaceRemove => workspaces::remove(services, &ask).await,
         Endpoint::SecretHas => secrets::has(services, &ask),
         Endpoint::SecretSet => secrets::set(services, &ask),
         Endpoint::SecretDelete => secrets::delete(services, &ask),

@@ -29,3 +29,4 @@ pub use open::{OpenError, Options};
 pub use serve::Lsp;
 pub use site::Bounds;
 pub use status::{State, Status};
+pub use tools::specs;

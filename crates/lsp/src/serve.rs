@@ -21,6 +21,7 @@ use vocab::{
     limits::{LSP_CHANGED_MAX, LSP_PLACES_MAX, RECENT_CALLS_MAX},
     outcome::{Effect, Failure, Outcome},
     path::WorkspacePath,
+    place::Link,
     tool::{Reach, ToolSpec},
 };
 use workspace::{
@@ -389,6 +390,10 @@ impl OwnedWorkspace for Beside {
 
     fn is_busy(&self) -> bool {
         self.owner.is_busy()
+    }
+
+    fn link(&self) -> Link {
+        self.owner.link()
     }
 
     fn close(self: Box<Self>) -> BoxFuture<'static, ()> {

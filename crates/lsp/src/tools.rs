@@ -57,7 +57,9 @@ fn place() -> Vec<Property> {
 }
 
 /// Lists the tools.
-pub(crate) fn specs() -> Vec<ToolSpec> {
+/// Returns all tools.
+#[must_use]
+pub fn specs() -> Vec<ToolSpec> {
     let spec = |name, description, properties, reach| ToolSpec {
         name,
         description,

@@ -27,11 +27,11 @@ impl Sessions {
         session: &SessionId,
     ) -> Result<(), Failure> {
         let stored = self.store.transcript(session).await?;
-        let cwd = stored.session.place.cwd;
+        let place = stored.session.place;
         let Some(run) = stored.run else { return Ok(()) };
         let wanted = Wanted { sticky: Some(run.model.clone()), ..Wanted::default() };
         let chosen = self.models.choose(&wanted, &self.keys_of(&run.id)).await.map_err(later)?;
-        let lease = self.open(cwd.as_deref()).await.map_err(later)?;
+        let lease = self.open(&place).await.map_err(later)?;
         reservation.hold(self.writer_of(session).await.map_err(later)?);
         let transcript = Transcript { session: session.clone(), messages: stored.messages, run };
         self.launch(&mut reservation, transcript, chosen, lease)(reservation);

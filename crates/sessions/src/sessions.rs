@@ -301,7 +301,11 @@ impl Sessions {
         cwd: Option<&str>,
     ) -> Result<Place, Failure> {
         let dir = match (workspace, cwd) {
-            (Some(name), _) => self.workspaces.find(name)?.path,
+            (Some(name), _) => match self.workspaces.find(name)?.local() {
+                Some(path) => path.to_path_buf(),
+                // Where it is, is the name's business for as long as the session lives.
+                None => return Ok(Place { workspace: Some(name.to_owned()), cwd: None }),
+            },
             (None, Some(cwd)) if std::path::Path::new(cwd).is_absolute() && !cwd.contains('\0') => {
                 cwd.into()
             }

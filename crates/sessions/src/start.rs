@@ -11,7 +11,10 @@ use agent::{
 };
 use daemon::{caller::Caller, workspaces::Lease};
 use futures_util::future::BoxFuture;
-use store::{Batch, Change, Durability, NewSession, rows::SessionRow};
+use store::{
+    Batch, Change, Durability, NewSession,
+    rows::{Place, SessionRow},
+};
 use vocab::{
     fact::{RunFact, SessionFact},
     ids::{MessageId, RunId, SessionId},
@@ -101,7 +104,7 @@ impl Sessions {
             wanted.sticky = row.as_ref().and_then(|row| row.model.clone());
             let chosen = self.models.choose(&wanted, &start.keys).await?;
             let begun = Begun::new(self, caller, (session.clone(), row), &start, &chosen)?;
-            let lease = self.open(begun.cwd()).await?;
+            let lease = self.open(&begun.place()).await?;
             reservation.hold(self.writer_of(&session).await?);
             let transcript = self.transcript_of(&begun).await?;
             // From here on whoever asked may go away: what is stored is set to work all the same, and
@@ -140,12 +143,14 @@ impl Sessions {
         Ok(Some(started))
     }
 
-    pub(crate) async fn open(&self, cwd: Option<&str>) -> Result<Lease, Failure> {
-        let Some(cwd) = cwd else {
-            return Err(Failure::not_started(
-                "workspace_not_found",
-                "the session has no place to work",
-            ));
+    pub(crate) async fn open(&self, place: &Place) -> Result<Lease, Failure> {
+        let cwd = match (&place.cwd, &place.workspace) {
+            (Some(cwd), _) => cwd,
+            (None, Some(name)) => return self.workspaces.named(name).await,
+            (None, None) => {
+                let why = "the session has no place to work";
+                return Err(Failure::not_started("workspace_not_found", why));
+            }
         };
         let path = std::path::Path::new(cwd);
         if path.starts_with(&self.scratch) {
@@ -346,10 +351,10 @@ impl Begun {
         Ok(Self { session, origin, user, run })
     }
 
-    fn cwd(&self) -> Option<&str> {
+    fn place(&self) -> Place {
         match &self.origin {
-            Origin::New(new) => new.cwd.as_deref(),
-            Origin::Known(row) => row.place.cwd.as_deref(),
+            Origin::New(new) => Place { workspace: new.workspace.clone(), cwd: new.cwd.clone() },
+            Origin::Known(row) => row.place.clone(),
         }
     }
 }

@@ -47,7 +47,7 @@ impl Sessions {
         };
         let run_id = run.id.clone();
         // What its calls left running ends with it, as it does with a run that works.
-        if let Ok(lease) = self.open(stored.session.place.cwd.as_deref()).await {
+        if let Ok(lease) = self.open(&stored.session.place).await {
             let ended = tokio::time::timeout(LIMIT, lease.workspace().end_run(&run_id)).await;
             let left = ended.map_or(0, |left| left.len());
             tracing::info!(%session, run = %run_id, left, "a parked run was stopped");

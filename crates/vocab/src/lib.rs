@@ -12,5 +12,6 @@ pub mod live;
 pub mod message;
 pub mod outcome;
 pub mod path;
+pub mod place;
 pub mod schema;
 pub mod tool;

@@ -27,7 +27,7 @@ mod turn;
 
 pub use open::{Listener, OpenError, Options, ProgramOptions, derived_id};
 pub use serve::LocalWorkspace;
-pub use tools::preview;
+pub use tools::{all as specs, preview};
 
 #[cfg(test)]
 use tests::bench;

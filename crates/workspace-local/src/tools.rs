@@ -46,6 +46,12 @@ pub(crate) type Ended = Result<Outcome, Failure>;
 pub(crate) type Run = fn(Job) -> Ended;
 
 /// Lists the tools; `bash` only where programs may be run.
+/// Returns all tools that a local workspace can have.
+#[must_use]
+pub fn all() -> Vec<ToolSpec> {
+    specs(true)
+}
+
 pub(crate) fn specs(exec: bool) -> Vec<ToolSpec> {
     let mut all =
         vec![read::spec(), write::spec(), edit::spec(), ls::spec(), find::spec(), grep::spec()];

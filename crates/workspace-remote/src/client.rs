@@ -17,6 +17,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use vocab::{
     outcome::{Effect, Failure},
+    place::Link as PlaceLink,
     tool::ToolSpec,
 };
 use workspace::source::{OwnedWorkspace, Workspace};
@@ -186,6 +187,14 @@ impl OwnedWorkspace for RemoteOwner {
 
     fn is_busy(&self) -> bool {
         self.workspace.0.core().is_busy()
+    }
+
+    fn link(&self) -> PlaceLink {
+        match self.workspace.connected() {
+            Connected::Yes => PlaceLink::Connected,
+            Connected::Resuming => PlaceLink::Resuming,
+            Connected::No => PlaceLink::Lost,
+        }
     }
 
     fn close(mut self: Box<Self>) -> BoxFuture<'static, ()> {

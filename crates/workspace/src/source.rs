@@ -7,6 +7,7 @@ use futures_util::{future::BoxFuture, stream::BoxStream};
 use vocab::{
     ids::{RunId, WorkspaceId},
     outcome::Outcome,
+    place::Link,
 };
 
 use crate::{
@@ -97,6 +98,11 @@ pub trait OwnedWorkspace: Send + Sync {
     /// Tells whether something still runs in it that closing would end, though nobody borrows it: what a
     /// run left running that waits for an answer.
     fn is_busy(&self) -> bool;
+
+    /// Tells how it is reached.
+    fn link(&self) -> Link {
+        Link::Open
+    }
 
     /// Ends what still runs and releases what is held.
     fn close(self: Box<Self>) -> BoxFuture<'static, ()>;

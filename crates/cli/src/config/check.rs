@@ -4,8 +4,8 @@
 use provider::{catalog, resolve::Api};
 use vocab::outcome::Failure;
 
-use super::Config;
-use crate::env;
+use super::{Config, WorkspaceEntry};
+use crate::{compose::places::address_of, env};
 
 /// Refuses what can never work. No value is repeated: it may be a secret in the wrong place.
 pub(super) fn check(name: &str, text: &str, config: &Config) -> Result<(), Failure> {
@@ -38,9 +38,8 @@ pub(super) fn check(name: &str, text: &str, config: &Config) -> Result<(), Failu
         }
     }
     for (place, entry) in &config.workspaces {
-        if !is_whole(&entry.path) {
-            let why = "path: a workspace is a whole path, from / or ~ on";
-            return Err(fault(&["workspaces", place, "path"], why));
+        if let Some((key, why)) = wrong_place(entry) {
+            return Err(fault(&["workspaces", place, key], &why));
         }
     }
     if config.lsp.config.as_deref().is_some_and(|path| !is_whole(path)) {
@@ -54,6 +53,27 @@ pub(super) fn check(name: &str, text: &str, config: &Config) -> Result<(), Failu
             .with_hint("command = [\"PROGRAM\", \"ARGUMENT\"]"));
     }
     Ok(())
+}
+
+/// Tells what is wrong with a workspace, and of which key.
+fn wrong_place(entry: &WorkspaceEntry) -> Option<(&'static str, String)> {
+    let kinds = [&entry.path, &entry.remote, &entry.ssh];
+    if kinds.iter().filter(|kind| kind.is_some()).count() != 1 {
+        return Some(("path", "a workspace has one of path, remote and ssh".to_owned()));
+    }
+    if entry.path.as_deref().is_some_and(|path| !is_whole(path)) {
+        return Some(("path", "path: a workspace is a whole path, from / or ~ on".to_owned()));
+    }
+    if let Some(address) = &entry.remote
+        && let Err(failure) = address_of(address)
+    {
+        return Some(("remote", format!("remote: {}", failure.message)));
+    }
+    let is_root = entry.root.as_deref().is_some_and(|root| root.starts_with('/'));
+    if entry.ssh.is_some() != is_root {
+        return Some(("root", "root: a workspace over ssh has a whole path, from / on".to_owned()));
+    }
+    None
 }
 
 /// Tells whether a path means the same wherever it is read.

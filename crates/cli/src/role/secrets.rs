@@ -79,11 +79,22 @@ fn warn_of_unknown(provider: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read_key(provider: &str) -> Result<Secret, Failure> {
+/// Reads a key from a hidden prompt or a pipe.
+pub(super) fn read_key(owner: &str) -> Result<Secret, Failure> {
+    key(read_line(owner)?)
+}
+
+/// Reads a key from a hidden prompt; none when nothing is typed.
+pub(super) fn ask_for_key(owner: &str) -> Result<Option<Secret>, Failure> {
+    let line = read_line(&format!("{owner}, empty for none"))?;
+    if line.trim().is_empty() { Ok(None) } else { key(line).map(Some) }
+}
+
+fn read_line(owner: &str) -> Result<String, Failure> {
     let line = if print::stdin_is_terminal() {
         // Hidden first: what is typed at the prompt must not show, and must not be thrown away.
         let mut hidden = Hidden::begin();
-        let prompt = format!("Key of {provider} (it is not shown): ");
+        let prompt = format!("Key of {owner} (it is not shown): ");
         print::err(&prompt);
         hidden.wait(&prompt);
         let line = line_of(io::stdin().lock());
@@ -104,7 +115,7 @@ fn read_key(provider: &str) -> Result<Secret, Failure> {
         }
         line
     };
-    key(line)
+    Ok(line)
 }
 
 /// Reads up to the end of a line, or to the Ctrl-C that ends one at the hidden prompt.

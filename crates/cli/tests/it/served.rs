@@ -6,6 +6,7 @@
 )]
 
 mod ends;
+mod places;
 mod sealed;
 
 use std::{

@@ -40,7 +40,11 @@ impl Openings for InMemory {
     }
 
     fn registered(&self) -> Result<Vec<Registered>, Failure> {
-        Ok(vec![Registered { name: "site".into(), path: "/site".into() }])
+        Ok(vec![Registered {
+            name: "site".into(),
+            place: Place::Local { path: "/site".into() },
+            source: Source::Config,
+        }])
     }
 }
 

@@ -25,6 +25,12 @@ limits! { ROOMS:
     WORKSPACES_OPEN_MAX: usize = 64, "workspaces",
         "open places; each holds a few handles and threads",
         "daemon::idle_workspaces_make_room_for_new_ones";
+    WORKSPACES_ADDED_MAX: usize = 1_000, "workspaces",
+        "places that were added; more than anybody lists, in a file that is read whole",
+        "daemon::places_are_added_and_removed_up_to_a_bound";
+    WORKSPACE_NAME_BYTES_MAX: usize = 64, "bytes",
+        "a name of a place; a word that people type",
+        "daemon::names_of_places_are_plain";
     DRAIN_MS_MAX: u64 = 30_000, "milliseconds",
         "one stage of the drain; longer than a run takes to end: its calls, then what it left running",
         "daemon::a_drain_gives_up_on_what_does_not_end";

@@ -115,6 +115,9 @@ limits! { WIRES:
     TLS_FILE_BYTES_MAX: u64 = 1 << 20, "bytes",
         "a chain of certificates or a key; a hundred times what such files have",
         "cli::what_flags_and_twins_mean_is_decided_before_anything_opens";
+    SSH_WORDS_BYTES_MAX: usize = 16 * 1024, "bytes",
+        "what ssh says when a workspace is looked for; more than its longest warning",
+        "cli::a_workspace_over_ssh_brings_the_program_along";
     REMOTE_TOKEN_BYTES_MIN: usize = 32, "bytes",
         "the shortest token; 32 random hexadecimal digits are 128 bits",
         "workspace_remote::a_token_is_long_enough_and_sayable";

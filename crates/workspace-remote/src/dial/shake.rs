@@ -84,10 +84,10 @@ fn check<B>(response: &Response<B>, key: &str, has_token: bool) -> Result<(), Co
     match response.status() {
         StatusCode::SWITCHING_PROTOCOLS => {}
         StatusCode::UNAUTHORIZED if has_token => {
-            return refused("unauthorized", "the token is not the right one".to_owned());
+            return refused("token_refused", "the token is not the right one".to_owned());
         }
         StatusCode::UNAUTHORIZED => {
-            return refused("unauthorized", "it wants a token".to_owned());
+            return refused("token_refused", "it wants a token".to_owned());
         }
         StatusCode::NOT_FOUND => {
             return refused("not_a_runtime", "no workspace is served there".to_owned());

@@ -106,7 +106,7 @@ async fn a_server_that_answers_wrongly_is_not_talked_to() {
         check(good.replacen(from, to, 1), "protocol_error").await;
     }
     let status = |line: &str| format!("HTTP/1.1 {line}\r\nContent-Length: 0\r\n\r\n");
-    check(status("401 x"), "unauthorized: the workspace refuses the connection: the token").await;
+    check(status("401 x"), "token_refused: the workspace refuses the connection: the token").await;
     check(status("404 x"), "not_a_runtime").await;
     check(status("302 x\r\nLocation: http://127.0.0.1:1/"), "not_a_runtime").await;
     check(status("200 OK"), "not_a_runtime").await;

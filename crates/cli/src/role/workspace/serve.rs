@@ -48,7 +48,12 @@ use workspace_remote::{
 };
 
 use self::settings::{Listen, Settings, Twins};
-use crate::{args::Serve, env, exit, log, place, print};
+use crate::{
+    args::Serve,
+    env, exit, log,
+    place::{self, read_bounded, unusable},
+    print,
+};
 
 /// Serves until it is told to end.
 pub(super) fn run(typed: Serve) -> anyhow::Result<ExitCode> {
@@ -231,11 +236,6 @@ impl Runtime {
     }
 }
 
-fn unusable(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Failure {
-    let message = format!("the {what} {} cannot be used: {error}", path.display());
-    Failure::not_started("file_unusable", message)
-}
-
 /// Makes a fresh directory for full outputs, of this process alone and never below the root.
 fn outputs(root: &Path, below: Option<&Path>) -> Result<TempDir, Failure> {
     let below = below.map_or_else(std::env::temp_dir, Path::to_path_buf);
@@ -249,18 +249,6 @@ fn outputs(root: &Path, below: Option<&Path>) -> Result<TempDir, Failure> {
     }
     let made = tempfile::Builder::new().prefix("stead-workspace-").tempdir_in(&real);
     made.map_err(|error| unusable("directory for full outputs", &real, &error))
-}
-
-fn read_bounded(what: &str, path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
-    use std::io::Read as _;
-    let mut bytes = Vec::new();
-    let read =
-        std::fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
-    read.map_err(|error| unusable(what, path, &error))?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most {
-        return Err(unusable(what, path, &format!("it is larger than {most} bytes")));
-    }
-    Ok(bytes)
 }
 
 fn read_tls(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, Failure> {
