@@ -6,6 +6,7 @@
 //! are handed in), the tools that write files (they call [`Lsp::changed`]), any wire besides the servers' own.
 
 mod abilities;
+mod beside;
 mod board;
 pub mod config;
 mod diagnostics;

@@ -21,16 +21,16 @@ use vocab::{
     limits::{LSP_CHANGED_MAX, LSP_PLACES_MAX, RECENT_CALLS_MAX},
     outcome::{Effect, Failure, Outcome},
     path::WorkspacePath,
-    place::Link,
     tool::{Reach, ToolSpec},
 };
 use workspace::{
     call::{Call, CallContext},
     catalog::Catalog,
-    source::{OwnedWorkspace, ToolSource, Workspace},
+    source::{OwnedWorkspace, ToolSource},
 };
 
 use crate::{
+    beside,
     config::{Lacks, Server},
     instance::{Ask, Instance, Served, Shown},
     languages, open,
@@ -227,7 +227,7 @@ impl Lsp {
     /// Puts the servers beside a workspace: one owner closes both, the servers first.
     #[must_use]
     pub fn beside(self, owner: Box<dyn OwnedWorkspace>) -> Box<dyn OwnedWorkspace> {
-        Box::new(Beside { owner, lsp: self })
+        Box::new(beside::Beside { owner, lsp: self })
     }
 
     fn instances(&self) -> MutexGuard<'_, HashMap<(String, WorkspacePath), Arc<Instance>>> {
@@ -374,32 +374,5 @@ impl Lsp {
             let shown = if speaks { Shown::Yes } else { Shown::No };
             instance.changed(&path, shown).await;
         }
-    }
-}
-
-/// A workspace with its language servers.
-struct Beside {
-    owner: Box<dyn OwnedWorkspace>,
-    lsp: Lsp,
-}
-
-impl OwnedWorkspace for Beside {
-    fn borrow(&self) -> Arc<dyn Workspace> {
-        Arc::new(workspace::joined::Joined::new(self.owner.borrow(), Arc::new(self.lsp.clone())))
-    }
-
-    fn is_busy(&self) -> bool {
-        self.owner.is_busy()
-    }
-
-    fn link(&self) -> Link {
-        self.owner.link()
-    }
-
-    fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
-        Box::pin(async move {
-            self.lsp.close().await;
-            self.owner.close().await;
-        })
     }
 }

@@ -18,7 +18,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf},
+    io::{AsyncRead, AsyncReadExt as _, ReadBuf},
     process::{Child, ChildStdout, Command},
     sync::OnceCell,
 };
@@ -34,6 +34,8 @@ use workspace_remote::{
 
 use crate::{env, print::clean};
 
+/// How much of ssh's last line is told.
+const WORDS_TOLD: usize = 300;
 /// What the other side answers with when this build is not there.
 const MISSING: i32 = 89;
 
@@ -74,7 +76,9 @@ fn quoted(word: &str) -> String {
 fn ssh(host: &str, command: &str) -> Command {
     let mut ssh = Command::new("ssh");
     // Nobody is there to be asked.
-    ssh.args(["-T", "-o", "BatchMode=yes", "--", host, command]).kill_on_drop(true);
+    ssh.args(["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"])
+        .args(["-o", "ServerAliveInterval=15", "--", host, command])
+        .kill_on_drop(true);
     ssh
 }
 
@@ -141,7 +145,8 @@ async fn prepare(host: &str, at: &str, build: &str) -> Result<(), Failure> {
 
 fn failed(host: &str, what: &str, told: &str) -> Failure {
     let last = told.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no word");
-    let why = format!("{what} failed for {host}: {}", clean::clean_line(last));
+    let last: String = clean::clean_line(last).chars().take(WORDS_TOLD).collect();
+    let why = format!("{what} failed for {host}: {last}");
     Failure::new("unreachable", Effect::NotStarted, why).with_hint(format!("ssh {host} true"))
 }
 
@@ -162,8 +167,12 @@ async fn run(
     let (mut said, mut errors) = (Vec::new(), Vec::new());
     let most = u64::try_from(SSH_WORDS_BYTES_MAX).unwrap_or(u64::MAX);
     if let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) {
-        let (mut out, mut err) = (out.take(most), err.take(most));
-        let (read, erred) = tokio::join!(out.read_to_end(&mut said), err.read_to_end(&mut errors));
+        // Each is let go of once it has said enough: whoever says more must not wait for us for ever.
+        let (said, errors) = (&mut said, &mut errors);
+        let (read, erred) =
+            tokio::join!(async move { out.take(most).read_to_end(said).await }, async move {
+                err.take(most).read_to_end(errors).await
+            },);
         read.and(erred).map_err(io)?;
     }
     let ended = child.wait().await.map_err(io)?;

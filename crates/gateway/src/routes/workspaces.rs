@@ -3,6 +3,7 @@
 use ::daemon::workspaces::Listed;
 use api::{
     agent::Done,
+    job::NoWishes,
     workspace::{AddWorkspace, AttachWorkspace, WorkspaceList, WorkspaceRow, token_name},
 };
 
@@ -36,6 +37,7 @@ pub(super) async fn attach(services: &Services, ask: &Ask) -> Result<Reply, Refu
 
 /// `POST /workspaces/{workspace}/detach`
 pub(super) async fn detach(services: &Services, ask: &Ask) -> Result<Reply, Refused> {
+    let NoWishes {} = ask.json()?;
     let detached = services.daemon.workspaces.detach(&ask.parameter).await?;
     Reply::json(&row(services, detached)?)
 }
