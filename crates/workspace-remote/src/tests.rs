@@ -11,3 +11,4 @@ mod lines;
 mod transcripts;
 mod crowds;
 mod sockets;
+mod conformance;
