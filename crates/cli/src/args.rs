@@ -124,7 +124,7 @@ pub(crate) struct Run {
     /// Which model, as PROVIDER/MODEL; kept for the session
     #[arg(short, long, value_name = "PROVIDER/MODEL", value_hint = ValueHint::Other)]
     pub(crate) model: Option<String>,
-    /// A workspace of the configuration, for a new session
+    /// A workspace by its name, for a new session; stead workspace list has them
     #[arg(short, long, value_name = "NAME", value_hint = ValueHint::Other, conflicts_with = "dir")]
     pub(crate) workspace: Option<String>,
     /// The directory to work in, for a new session; the current one when nothing is named

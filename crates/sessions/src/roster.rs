@@ -9,7 +9,7 @@ use daemon::{
 use stdx::clock::Timestamp;
 use store::{
     Batch, Change,
-    rows::{Filter, Phase, RunMark, SessionRow},
+    rows::{Filter, Phase, Place, RunMark, SessionRow},
 };
 use vocab::{
     call,
@@ -194,6 +194,13 @@ fn listed(session: SessionRow) -> (Row, Option<RunMark>) {
     (row(session), parked)
 }
 
+/// Says where a session works: a directory of this machine, or the name of a workspace elsewhere, with a colon as it
+/// stands behind hosts.
+fn directory(place: Place) -> PathBuf {
+    let named = |name: String| format!("{name}:");
+    PathBuf::from(place.cwd.or(place.workspace.map(named)).unwrap_or_default())
+}
+
 fn row(session: SessionRow) -> Row {
     let phase = session.run.as_ref().map(|run| run.phase);
     let is_over = phase.is_none_or(Phase::is_ended);
@@ -203,7 +210,7 @@ fn row(session: SessionRow) -> Row {
         id: session.id.to_string(),
         kind: Kind::Session,
         name: session.title,
-        cwd: PathBuf::from(session.place.cwd.unwrap_or_default()),
+        cwd: directory(session.place),
         condition: Condition {
             state,
             status: status(phase).map(str::to_owned),

@@ -166,7 +166,7 @@ pub(crate) struct Bg {
     #[arg(help_heading = "For programs", long, value_name = "BRANCH", value_hint = ValueHint::Other, requires = "command", conflicts_with = "words",
         num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) worktree: Option<String>,
-    /// A workspace of the configuration, for a session
+    /// A workspace by its name, for a session; stead workspace list has them
     #[arg(help_heading = "For prompts", short, long, value_name = "NAME", value_hint = ValueHint::Other, conflicts_with_all = ["dir", "command"])]
     pub(crate) workspace: Option<String>,
     /// Which model, as PROVIDER/MODEL, for a session

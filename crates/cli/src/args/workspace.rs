@@ -52,7 +52,7 @@ const ADD_EXAMPLES: &str = "The token is taken from STEAD_REMOTE_TOKEN, else fro
 
 /// `stead workspace add`
 #[derive(Debug, Args)]
-#[command(after_help = ADD_EXAMPLES)]
+#[command(after_help = ADD_EXAMPLES, override_usage = "stead workspace add [OPTIONS] <--path|--remote|--ssh|--deferred> <NAME>")]
 #[command(group = ArgGroup::new("kind").required(true).args(["path", "remote", "ssh", "deferred"]))]
 pub(crate) struct Add {
     /// How it is called from now on: letters, digits, '-', '_' and '.'

@@ -32,6 +32,11 @@ use crate::{
 /// Of how many sessions that wait a list says how they are answered.
 const HINTS_SHOWN: usize = 3;
 
+/// Says where a session works, also where that is no directory of this machine.
+fn directory(row: &SessionRow) -> String {
+    if row.cwd.is_empty() { format!("{}:", row.workspace) } else { row.cwd.clone() }
+}
+
 /// Runs the command.
 pub(crate) fn run(command: Sessions) -> anyhow::Result<ExitCode> {
     super::block_on(async move {
@@ -71,7 +76,7 @@ fn list(rows: &[SessionRow], now: Timestamp, columns: usize, style: Style) -> St
         let (id, active) = (words::short_id(&row.id), words::ago(now, &row.updated_at));
         let model = row.model.as_deref().unwrap_or("-");
         let state = tui::list::session_state(&row.state);
-        table.row(&[id, &row.title, &state, model, &row.cwd, &active]);
+        table.row(&[id, &row.title, &state, model, &directory(row), &active]);
     }
     table.render(columns, style)
 }
@@ -201,7 +206,7 @@ fn by_title(text: &str, row: &SessionRow, verb: &str) -> Failure {
 async fn agrees(rows: &[SessionRow]) -> bool {
     for row in rows {
         let (id, state) = (words::short_id(&row.id), tui::list::session_state(&row.state));
-        let line = format!("{id}  {} · {state} · {}", row.title, row.cwd);
+        let line = format!("{id}  {} · {state} · {}", row.title, directory(row));
         print::err(&format!("{}\n", print::clean::clean_line(&line)));
     }
     ask::agrees("Delete this with all that was said, for good? [y]es or [n]o: ").await

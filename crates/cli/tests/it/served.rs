@@ -6,6 +6,7 @@
 )]
 
 mod ends;
+mod escapes;
 mod places;
 mod sealed;
 

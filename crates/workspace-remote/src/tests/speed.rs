@@ -13,7 +13,10 @@ use workspace::{
     source::{OwnedWorkspace, Workspace},
 };
 
-use super::rig::{self, Local};
+use super::{
+    rig::{self, Local},
+    sockets,
+};
 use crate::{
     client::{Connector, RemoteWorkspace},
     offer::hex,
@@ -102,8 +105,13 @@ async fn speed_over_loopback() {
     let connector = over_loopback(rig::server(Arc::clone(&local)));
     let remote = RemoteWorkspace::connect(connector, rig::options(&*local)).await.unwrap();
     let remote: Arc<dyn Workspace> = remote.borrow();
+    let server = rig::server(Arc::clone(&local));
+    let open = sockets::tcp(&server, None).await;
+    let dial = sockets::dial(&format!("ws://{}", open.address));
+    let framed = RemoteWorkspace::connect(dial.connector(), rig::options(&*local)).await.unwrap();
+    let framed: Arc<dyn Workspace> = framed.borrow();
     let content = Bytes::from((0..=250_u8).cycle().take(FILE_BYTES).collect::<Vec<_>>());
-    for (what, workspace) in [("local", &local), ("remote", &remote)] {
+    for (what, workspace) in [("local", &local), ("remote", &remote), ("websocket", &framed)] {
         small(what, &**workspace).await;
         transfers(what, &**workspace, &content).await;
         let exec = workspace.exec().unwrap();

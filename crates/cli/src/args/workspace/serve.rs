@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 /// What `stead workspace serve --help` shows at its end.
-const AFTER: &str = "Every flag has a twin: --allow-exec is STEAD_WORKSPACE_ALLOW_EXEC=true, and lists are\n\
-    separated by commas. The token is read from STEAD_WORKSPACE_TOKEN alone.\n\n\
+const AFTER: &str = "Every flag has a twin: --allow-exec is STEAD_WORKSPACE_ALLOW_EXEC=true, and\n\
+    lists are separated by commas. The token is read from STEAD_WORKSPACE_TOKEN.\n\n\
     SIGHUP reads the certificate and the language servers anew, SIGTERM ends it in\norder, and a second one at once.\n\n\
     Examples:\n  \
     stead workspace serve --root ~/src/project\n  \

@@ -1,6 +1,10 @@
 //! How a runtime ends, what it leaves, and what it takes up anew.
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -86,6 +90,49 @@ async fn a_polite_signal_ends_all_that_runs_and_leaves_nothing() {
     let mut rest = String::new();
     std::io::Read::read_to_string(&mut served.errors, &mut rest).unwrap();
     assert!(!rest.contains(TOKEN), "{rest}");
+    drop(tokio::time::timeout(Duration::from_secs(20), Box::new(remote).close()).await);
+}
+
+/// As in a container: nobody else reaps what comes to it, and nobody else's signals mean anything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_only_process_of_a_container_reaps_and_is_ended_by_a_signal() {
+    let home = Home::new();
+    let allowed =
+        Command::new("unshare").args(["--fork", "--pid", "--mount-proc", "true"]).output();
+    if !allowed.is_ok_and(|end| end.status.success()) {
+        println!("left out: no namespace of processes can be made here");
+        return;
+    }
+    let inner = super::command(&home, &["--allow-exec"]);
+    let mut command = Command::new("unshare");
+    command.args(["--fork", "--pid", "--mount-proc", "--"]).arg(inner.get_program());
+    command.args(inner.get_args()).current_dir(home.work()).env_clear();
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("STEAD_WORKSPACE_TOKEN", TOKEN).env("STEAD_WORKSPACE_LISTEN", "127.0.0.1:0");
+    command.stdin(Stdio::null()).stderr(Stdio::piped());
+    let mut served = Served::ready(command);
+    let remote = served.connect().await;
+    let workspace = remote.borrow();
+    // Orphans of orphans, which come to the first process and end there.
+    let call = bash(
+        &*workspace,
+        "cat /proc/1/comm; for n in 1 2 3; do (setsid sh -c 'true & true &' &); done",
+    );
+    let told = format!("{:?}", workspace.call(call, CallContext::detached()).await);
+    assert!(told.contains("stead"), "{told}");
+    loop {
+        let call = bash(&*workspace, "cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z ' || true");
+        let told = format!("{:?}", workspace.call(call, CallContext::detached()).await);
+        if told.contains("\"0") || told.contains("0\\n") {
+            break;
+        }
+    }
+    let outer = served.child.id();
+    let children = fs::read_to_string(format!("/proc/{outer}/task/{outer}/children")).unwrap();
+    let first = children.split_whitespace().next().unwrap().parse().unwrap();
+    let first = rustix::process::Pid::from_raw(first).unwrap();
+    rustix::process::kill_process(first, Signal::TERM).unwrap();
+    assert_eq!(served.child.wait().unwrap().code(), Some(0));
     drop(tokio::time::timeout(Duration::from_secs(20), Box::new(remote).close()).await);
 }
 

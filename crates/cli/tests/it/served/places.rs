@@ -193,6 +193,7 @@ fn a_workspace_has_a_name_a_token_and_a_state() {
         "{listed}"
     );
     assert!(!work_in(&home, &["-w", "far"]).is_empty());
+    assert!(home.stead(&["ls"]).with(0).out.contains("far:"));
     check(&["run", "-w", "gone", "go"], 3, "far, near");
     check(&["workspace", "attach", "far", &address], 1, "has its place for good");
     check(&["workspace", "rm", "far"], 0, "has no name any more");
