@@ -7,6 +7,7 @@
 
 mod ends;
 mod escapes;
+mod network;
 mod places;
 mod sealed;
 
