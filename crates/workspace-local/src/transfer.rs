@@ -18,7 +18,7 @@ use futures_util::{
 };
 use sha2::{Digest, Sha256};
 use vocab::{
-    limits::{TRANSFER_IDLE_MS, TRANSFER_PIECE_BYTES, UPLOAD_BYTES_MAX},
+    limits::{TRANSFER_IDLE_MS, TRANSFER_MS_MAX, TRANSFER_PIECE_BYTES, UPLOAD_BYTES_MAX},
     outcome::{Effect, Failure},
     path::WorkspacePath,
 };
@@ -117,11 +117,16 @@ async fn receive(
     mut bytes: BoxStream<'static, Answer<Bytes>>,
 ) -> Result<Arriving, Failure> {
     let step = Step::new(site, stop);
+    let over = tokio::time::Instant::now() + Duration::from_millis(TRANSFER_MS_MAX);
     loop {
         let idle = tokio::time::sleep(Duration::from_millis(TRANSFER_IDLE_MS));
         let piece = tokio::select! {
             biased;
             () = stop.token().cancelled() => return Err(stop.failure(Effect::NotStarted)),
+            // Before the pieces: one that comes in drops has the file's lane as long as one that is silent.
+            () = tokio::time::sleep_until(over) => {
+                return Err(Failure::not_started("timeout", "the upload took too long"));
+            }
             piece = bytes.next() => piece,
             () = idle => {
                 return Err(Failure::not_started("timeout", "nothing of the upload came for too long"));

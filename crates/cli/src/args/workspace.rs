@@ -61,7 +61,7 @@ pub(crate) struct Add {
     /// A directory of this machine
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) path: Option<PathBuf>,
-    /// A runtime that is called: wss://HOST[:PORT], ws:// on this machine, or unix:/PATH
+    /// A runtime that is called: wss://HOST:PORT, ws:// on this machine, or unix:/PATH
     #[arg(long, value_name = "URL", value_hint = ValueHint::Other)]
     pub(crate) remote: Option<String>,
     /// A host for ssh: this program is put there where it is missing, and started for each line
@@ -92,7 +92,7 @@ pub(crate) struct Attach {
     /// Its name.
     #[arg(value_hint = ValueHint::Other)]
     pub(crate) name: String,
-    /// The runtime: wss://HOST[:PORT], ws:// on this machine, or unix:/PATH
+    /// The runtime: wss://HOST:PORT, ws:// on this machine, or unix:/PATH
     #[arg(value_name = "URL", value_hint = ValueHint::Other)]
     pub(crate) url: String,
     /// Authorities to trust with wss:, as PEM, in the place of this machine's

@@ -296,6 +296,9 @@ limits! { GROUND:
     TRANSFER_IDLE_MS: u64 = 30_000, "ms",
         "silence after which an upload is given up, since it holds its file's lane",
         "workspace_local::a_silent_upload_gives_its_file_free";
+    TRANSFER_MS_MAX: u64 = 6 * 3_600_000, "ms",
+        "how long an upload may take, since it holds its file's lane; the longest at 3 MB a second",
+        "workspace_local::an_upload_that_comes_in_drops_gives_its_file_free";
     UPLOAD_BYTES_MAX: u64 = 64 << 30, "bytes",
         "one upload; a disk image",
         "workspace_local::uploads_are_checked_before_they_are_published";

@@ -7,7 +7,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 use vocab::limits::{
-    READDIR_ENTRIES_MAX, TRANSFER_IDLE_MS, TRANSFER_PIECE_BYTES, UPLOAD_BYTES_MAX,
+    READDIR_ENTRIES_MAX, TRANSFER_IDLE_MS, TRANSFER_MS_MAX, TRANSFER_PIECE_BYTES, UPLOAD_BYTES_MAX,
 };
 use workspace::primitive::{Answer, Upload};
 
@@ -69,6 +69,20 @@ async fn a_silent_upload_gives_its_file_free() {
     assert!(begun.elapsed() >= late + Duration::from_millis(TRANSFER_IDLE_MS));
     assert_eq!(edit.failure, None);
     assert_eq!((bench.content("a"), temporaries(&bench)), (b"new".to_vec(), 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upload_that_comes_in_drops_gives_its_file_free() {
+    let bench = Bench::new();
+    let begun = tokio::time::Instant::now();
+    let drops = stream::unfold((), |()| async {
+        tokio::time::sleep(Duration::from_millis(TRANSFER_IDLE_MS - 1)).await;
+        Some((Ok(Bytes::new()), ()))
+    });
+    let upload = bench.workspace.upload(bench.at("a"), promise(b"x"), drops.boxed()).await;
+    assert_eq!(upload.unwrap_err().code, "timeout");
+    assert!(begun.elapsed() >= Duration::from_millis(TRANSFER_MS_MAX));
+    assert_eq!(temporaries(&bench), 0);
 }
 
 #[tokio::test]

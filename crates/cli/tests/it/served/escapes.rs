@@ -34,7 +34,7 @@ fn outside(dir: &Path) -> BTreeMap<PathBuf, (String, u64, i64)> {
             all.extend(outside(&path));
         }
         let content = fs::read_to_string(&path).unwrap_or_default();
-        all.insert(path, (content, meta.ino(), meta.mtime_nsec()));
+        all.insert(path, (content, meta.ino(), meta.mtime() * 1_000_000_000 + meta.mtime_nsec()));
     }
     all
 }
@@ -199,5 +199,19 @@ async fn no_operation_leaves_the_root_by_any_way() {
         assert_eq!(outside(&far), before, "{tool}");
     }
     assert_eq!(fs::read_to_string(home.path("work/hard")).unwrap(), "written");
+    for name in ["uploaded", "put"] {
+        fs::hard_link(far.join("secret-name"), home.path("work").join(name)).unwrap();
+    }
+    let before = outside(&far);
+    let promise = Upload {
+        size: 3,
+        sha256: workspace_remote::offer::hex(&Sha256::digest(b"new")),
+        overwrite: true,
+    };
+    let bytes = stream::iter([Ok(Bytes::from_static(b"new"))]).boxed();
+    workspace.upload(at(&*workspace, "uploaded"), promise, bytes).await.unwrap();
+    workspace.write(at(&*workspace, "put"), Bytes::from_static(b"new")).await.unwrap();
+    assert_eq!(outside(&far), before, "another name's content");
+    assert_eq!(fs::read_to_string(home.path("work/put")).unwrap(), "new");
     Box::new(remote).close().await;
 }
