@@ -5,17 +5,20 @@
     reason = "starts another process that takes a lock, and looks for its child"
 )]
 
+use std::path::Path;
+
 use super::*;
+
+fn paths(dir: &Path) -> Paths {
+    let below = |name: &str| dir.join(name);
+    let (home, runtime, config) = (below("home"), below("run"), below("config.toml"));
+    Paths { home, runtime, socket_name: crate::paths::SOCKET_NAME.to_owned(), config }
+}
 
 #[test]
 fn one_claim_at_a_time_and_the_credential_stays() {
     let dir = tempfile::tempdir().unwrap();
-    let paths = Paths {
-        home: dir.path().join("home"),
-        runtime: dir.path().join("run"),
-        socket_name: crate::paths::SOCKET_NAME.to_owned(),
-        config: dir.path().join("config.toml"),
-    };
+    let paths = paths(dir.path());
     let first = Claim::take(&paths).unwrap().unwrap();
     assert!(Claim::take(&paths).unwrap().is_none());
     assert!(is_daemon(&paths, std::process::id()) && !is_daemon(&paths, 1));
@@ -31,10 +34,7 @@ fn one_claim_at_a_time_and_the_credential_stays() {
 #[test]
 fn what_a_dead_daemon_leaves_of_its_lock_is_waited_for_a_while() {
     let dir = tempfile::tempdir().unwrap();
-    let below = |name: &str| dir.path().join(name);
-    let (home, runtime, config) = (below("home"), below("run"), below("config.toml"));
-    let socket_name = crate::paths::SOCKET_NAME.to_owned();
-    let paths = Paths { home, runtime, socket_name, config };
+    let paths = paths(dir.path());
     paths.prepare().unwrap();
     let pid = dir.path().join("pid");
     let script = format!("echo $$ >{0}.new; mv {0}.new {0}; exec sleep 1000", pid.display());
@@ -62,10 +62,7 @@ fn what_a_dead_daemon_leaves_of_its_lock_is_waited_for_a_while() {
 #[test]
 fn a_state_file_over_its_bound_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let below = |name: &str| dir.path().join(name);
-    let (home, runtime, config) = (below("home"), below("run"), below("config.toml"));
-    let socket_name = crate::paths::SOCKET_NAME.to_owned();
-    let paths = Paths { home, runtime, socket_name, config };
+    let paths = paths(dir.path());
     paths.prepare().unwrap();
     let (secrets, unsealer) = crate::secrets::open(paths.secrets());
     let most = usize::try_from(STATE_FILE_BYTES_MAX).unwrap();
