@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 /// What `stead workspace serve --help` shows at its end.
 const AFTER: &str = "Every flag has a twin: --allow-exec is STEAD_WORKSPACE_ALLOW_EXEC=true, and\n\
     lists are separated by commas. The token is read from STEAD_WORKSPACE_TOKEN.\n\n\
-    SIGHUP reads the certificate and the language servers anew, SIGTERM ends it in\norder, and a second one at once.\n\n\
+    SIGHUP reads the certificate and the language servers anew, SIGTERM ends it in\norder, and a second one without telling those who are connected.\n\n\
     Examples:\n  \
     stead workspace serve --root ~/src/project\n  \
     STEAD_WORKSPACE_TOKEN=… stead workspace serve --root /workspace --allow-exec \\\n    \

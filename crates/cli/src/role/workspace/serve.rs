@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::DumpableBehavior;
 use rustls::ServerConfig;
 use sandbox::Environment;
 use stdx::state_file;
@@ -57,6 +58,9 @@ use crate::{
 
 /// Serves until it is told to end.
 pub(super) fn run(typed: Serve) -> anyhow::Result<ExitCode> {
+    // The token stands in our first environment for good: no program of the same user is to look there.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(|errno| Failure::not_started("internal", errno.to_string()))?;
     let is_root = rustix::process::geteuid().is_root();
     let settings = Settings::of(typed, &Twins(env::get), is_root)?;
     log::to_stderr(LevelFilter::WARN);

@@ -8,7 +8,12 @@ use std::{
 };
 
 use rustix::process::Signal;
-use workspace::{law, source::OwnedWorkspace as _};
+use tokio_util::sync::CancellationToken;
+use workspace::{
+    law,
+    primitive::{ExecRequest, Request},
+    source::OwnedWorkspace as _,
+};
 
 use super::{Served, TOKEN};
 use crate::home::Home;
@@ -66,6 +71,19 @@ async fn a_runtime_works_while_all_that_is_the_daemons_is_shut_and_tries_none_of
     let mut served = Served::ready(command);
     let remote = served.connect().await;
     assert_eq!(law::broken(remote.borrow()).await, Vec::<String>::new());
+    // Nor may a program of the same user look where the token came in.
+    let what = ExecRequest {
+        command: "cat /proc/$PPID/environ; echo read: $?".into(),
+        timeout_ms: 60_000,
+    };
+    let at = Request {
+        path: ".".into(),
+        expected: remote.borrow().id(),
+        cancel: CancellationToken::new(),
+    };
+    let read = remote.borrow().exec().unwrap().exec(at, what).await.unwrap();
+    let read = String::from_utf8_lossy(&read.output).into_owned();
+    assert!(read.contains("read: 1") && !read.contains(TOKEN), "{read}");
     Box::new(remote).close().await;
     // The tracer hands it on to nobody: its child is the one to end.
     let tracer = served.child.id();
