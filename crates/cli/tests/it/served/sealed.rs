@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{
     law,
     primitive::{ExecRequest, Request},
-    source::OwnedWorkspace as _,
+    source::{OwnedWorkspace as _, Workspace},
 };
 
 use super::{Served, TOKEN};
@@ -20,6 +20,17 @@ use crate::home::Home;
 
 /// Whoever owns nothing here but the directory that is served.
 const STRANGER: u32 = 65_534;
+
+/// Nor may a program of the same user look where the token came in.
+async fn the_token_is_read_by_nobody(workspace: &dyn Workspace) {
+    let command = "cat /proc/$PPID/environ; echo read: $?".into();
+    let what = ExecRequest { command, timeout_ms: 60_000 };
+    let cancel = CancellationToken::new();
+    let at = Request { path: ".".into(), expected: workspace.id(), cancel };
+    let read = workspace.exec().unwrap().exec(at, what).await.unwrap();
+    let read = String::from_utf8_lossy(&read.output).into_owned();
+    assert!(read.contains("read: 1") && !read.contains(TOKEN), "{read}");
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_runtime_works_while_all_that_is_the_daemons_is_shut_and_tries_none_of_it() {
@@ -71,19 +82,7 @@ async fn a_runtime_works_while_all_that_is_the_daemons_is_shut_and_tries_none_of
     let mut served = Served::ready(command);
     let remote = served.connect().await;
     assert_eq!(law::broken(remote.borrow()).await, Vec::<String>::new());
-    // Nor may a program of the same user look where the token came in.
-    let what = ExecRequest {
-        command: "cat /proc/$PPID/environ; echo read: $?".into(),
-        timeout_ms: 60_000,
-    };
-    let at = Request {
-        path: ".".into(),
-        expected: remote.borrow().id(),
-        cancel: CancellationToken::new(),
-    };
-    let read = remote.borrow().exec().unwrap().exec(at, what).await.unwrap();
-    let read = String::from_utf8_lossy(&read.output).into_owned();
-    assert!(read.contains("read: 1") && !read.contains(TOKEN), "{read}");
+    the_token_is_read_by_nobody(&*remote.borrow()).await;
     Box::new(remote).close().await;
     // The tracer hands it on to nobody: its child is the one to end.
     let tracer = served.child.id();
