@@ -3,6 +3,7 @@
 //! Refusals say no more than a status. Forwarded headers are not looked at: whoever terminates TLS elsewhere says so
 //! where the runtime is started.
 
+mod admitted;
 pub mod listen;
 mod origin;
 mod refusal;
@@ -19,10 +20,14 @@ use hyper::{
 };
 use sha1::{Digest as _, Sha1};
 
-use self::refusal::{Body, Refusal};
 pub use self::{
+    admitted::Admitted,
     origin::{Origin, OriginError},
     token::{Token, TokenError},
+};
+use self::{
+    admitted::Pass,
+    refusal::{Body, Refusal},
 };
 use crate::transport::websocket::{PATH, SUBPROTOCOL};
 
@@ -36,10 +41,11 @@ pub struct Door {
     origins: Vec<Origin>,
 }
 
-/// A handshake that was let in. Only a door makes one.
+/// The answer to a handshake that was found right, and what it may do then.
 #[derive(Debug)]
-struct Admitted {
+struct Welcome {
     accept: HeaderValue,
+    pass: Pass,
 }
 
 impl Door {
@@ -51,7 +57,7 @@ impl Door {
     }
 
     /// Lets a handshake in, or says why not, by the first thing that is wrong.
-    fn admit(&self, head: &Parts) -> Result<Admitted, Refusal> {
+    fn admit(&self, head: &Parts) -> Result<Welcome, Refusal> {
         let headers = &head.headers;
         if head.uri.scheme().is_some() || head.uri.authority().is_some() || head.uri.path() != PATH
         {
@@ -74,7 +80,7 @@ impl Door {
         let key = one(headers, &SEC_WEBSOCKET_KEY).ok_or(Refusal::Malformed)?;
         let decoded = base64::engine::general_purpose::STANDARD.decode(key);
         if decoded.is_ok_and(|bytes| bytes.len() == 16) {
-            Ok(Admitted { accept: accept_of(key) })
+            Ok(Welcome { accept: accept_of(key), pass: Pass::give() })
         } else {
             Err(Refusal::Malformed)
         }
@@ -102,8 +108,8 @@ impl Door {
     }
 }
 
-impl Admitted {
-    fn response(self) -> Response<Body> {
+impl Welcome {
+    fn response(self) -> (Response<Body>, Pass) {
         let mut response = Response::new(Body::new());
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
@@ -111,7 +117,7 @@ impl Admitted {
         headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(SEC_WEBSOCKET_ACCEPT, self.accept);
         headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
-        response
+        (response, self.pass)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Serves a workspace to clients: greets, holds what may be taken up again, publishes generations, drains.
 //!
-//! Who may connect was decided before a transport came here. Each connection is one task's work, and none
+//! Who may connect was decided before a line came here, and the line is the proof of that. Each connection is one task's work, and none
 //! waits for another.
 
 mod session;
@@ -29,6 +29,7 @@ use crate::{
         gate::{Gate, Places, Room},
         greeting::{self, First, Offered},
     },
+    door::Admitted,
     frame::{CloseStatus, Violation},
     offer,
     protocol::{Closing, Hello, Resume, hello::Program, write},
@@ -197,9 +198,10 @@ impl Server {
     /// Serves one line until its connection is over, or hands it to the connection it takes up again. A connection
     /// outlives its line here, for as long as it is held.
     #[must_use]
-    pub fn serve(&self, mut transport: Transport) -> BoxFuture<'static, ()> {
+    pub fn serve(&self, line: impl Into<Admitted>) -> BoxFuture<'static, ()> {
         let server = self.clone();
         let counted = Counted::new(&server.0);
+        let mut transport = line.into().into_transport();
         Box::pin(async move {
             let greeted = tokio::select! {
                 biased;

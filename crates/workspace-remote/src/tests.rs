@@ -1,6 +1,7 @@
 //! The crate at its boundary: `client(server(W))` beside W, over lines that hold and lines that break.
 
 mod rig;
+mod frames;
 mod laws;
 mod witness;
 mod cuts;
@@ -12,3 +13,5 @@ mod transcripts;
 mod crowds;
 mod sockets;
 mod conformance;
+
+pub(crate) use self::sockets::Trust;

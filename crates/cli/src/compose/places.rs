@@ -21,7 +21,7 @@ use workspace::{
 use workspace_local::Options;
 use workspace_remote::{
     client::{ClientOptions, Connector, RemoteWorkspace},
-    dial::{Address, Dial},
+    dial::{Address, AddressError, Dial},
     tls,
 };
 
@@ -103,16 +103,15 @@ fn call(
 
 /// Reads an address, and refuses one that would carry a token in the clear.
 pub(crate) fn address_of(text: &str) -> Result<Address, Failure> {
-    let address: Address =
-        text.parse().map_err(|error: workspace_remote::dial::AddressError| {
-            Failure::not_started(error.code(), error.to_string())
-        })?;
-    if address.is_exposed() {
-        let why = "beyond this machine a workspace is called over TLS";
-        return Err(Failure::not_started("address_invalid", why)
-            .with_hint("wss://HOST, or a tunnel: ssh -L 8787:127.0.0.1:8787 HOST"));
-    }
-    Ok(address)
+    text.parse().map_err(|error: AddressError| {
+        let failure = Failure::not_started(error.code(), error.to_string());
+        if error == AddressError::Exposed {
+            failure
+                .with_hint("or a tunnel: ssh -L 8787:127.0.0.1:8787 HOST, and ws://127.0.0.1:8787")
+        } else {
+            failure
+        }
+    })
 }
 
 fn authorities(ca: Option<String>) -> Result<Arc<rustls::ClientConfig>, Failure> {

@@ -9,7 +9,8 @@ use crate::transport::websocket::PATH;
 pub enum Address {
     /// A socket of this machine.
     Unix(PathBuf),
-    /// A host and a port.
+    /// A host and a port. Only reading a text makes one, which refuses what must not be called.
+    #[non_exhaustive]
     Tcp {
         /// A name, or an address without brackets.
         host: String,
@@ -32,6 +33,9 @@ pub enum AddressError {
     /// It has a query or a fragment.
     #[error("an address has no query and no fragment; the token is given apart")]
     Query,
+    /// What is said to it would leave this machine in the clear.
+    #[error("beyond this machine a workspace is called over TLS: wss://HOST")]
+    Exposed,
     /// It has another path.
     #[error("a workspace is served at {PATH} and nowhere else")]
     Path,
@@ -46,18 +50,6 @@ impl AddressError {
 }
 
 impl Address {
-    /// Tells whether what is said to it leaves this machine in the clear.
-    #[must_use]
-    pub fn is_exposed(&self) -> bool {
-        match self {
-            Self::Unix(_) | Self::Tcp { is_tls: true, .. } => false,
-            Self::Tcp { host, .. } => {
-                let is_loopback = host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
-                host != "localhost" && !is_loopback
-            }
-        }
-    }
-
     /// Returns host and port as a header names them.
     pub(super) fn authority(&self) -> String {
         match self {
@@ -112,8 +104,18 @@ impl FromStr for Address {
             Some(port) => port.parse().ok().filter(|port| *port != 0).ok_or(AddressError::Form)?,
             None => usual,
         };
-        Ok(Self::Tcp { host: host.to_ascii_lowercase(), port, is_tls })
+        let host = host.to_ascii_lowercase();
+        if is_tls || is_here(&host) {
+            Ok(Self::Tcp { host, port, is_tls })
+        } else {
+            Err(AddressError::Exposed)
+        }
     }
+}
+
+/// Tells whether a host is this machine, whatever its names resolve to.
+fn is_here(host: &str) -> bool {
+    host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
 /// Splits host and port, and tells whether the host can be one.

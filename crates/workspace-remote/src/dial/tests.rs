@@ -9,26 +9,16 @@ use super::*;
 
 #[test]
 fn addresses_are_read_and_shown_without_credentials() {
-    let check = |text: &str, expected: Result<(&str, bool), AddressError>| {
-        let address = text.parse::<Address>();
-        let told = address.as_ref().map(|address| (address.to_string(), address.is_exposed()));
-        let told = told.as_ref().map(|(text, exposed)| (text.as_str(), *exposed));
-        assert_eq!(told.map_err(|error| **error), expected, "{text}");
+    let check = |text: &str, expected: Result<&str, AddressError>| {
+        let told = text.parse::<Address>().map(|address| address.to_string());
+        assert_eq!(told.as_deref().map_err(|error| *error), expected, "{text}");
     };
-    check("wss://h", Ok(("wss://h:443/stead/workspace", false)));
-    check("WSS://H:8787/", Ok(("wss://h:8787/stead/workspace", false)));
-    check(
-        "ws://127.0.0.1:8787/stead/workspace",
-        Ok(("ws://127.0.0.1:8787/stead/workspace", false)),
-    );
-    check("ws://localhost:1", Ok(("ws://localhost:1/stead/workspace", false)));
-    check("ws://[::1]:1", Ok(("ws://[::1]:1/stead/workspace", false)));
-    check("ws://10.0.0.1", Ok(("ws://10.0.0.1:80/stead/workspace", true)));
-    check(
-        "ws://localhost.evil.example",
-        Ok(("ws://localhost.evil.example:80/stead/workspace", true)),
-    );
-    check("unix:/run/s", Ok(("unix:/run/s", false)));
+    check("wss://h", Ok("wss://h:443/stead/workspace"));
+    check("WSS://H:8787/", Ok("wss://h:8787/stead/workspace"));
+    check("ws://127.0.0.1:8787/stead/workspace", Ok("ws://127.0.0.1:8787/stead/workspace"));
+    check("ws://localhost:1", Ok("ws://localhost:1/stead/workspace"));
+    check("ws://[::1]:1", Ok("ws://[::1]:1/stead/workspace"));
+    check("unix:/run/s", Ok("unix:/run/s"));
     for text in [
         "",
         "h",
@@ -46,6 +36,18 @@ fn addresses_are_read_and_shown_without_credentials() {
         "wss://h\\x",
     ] {
         check(text, Err(AddressError::Form));
+    }
+    for text in [
+        "ws://10.0.0.1",
+        "ws://h:8787",
+        "ws://localhost.evil.example",
+        "ws://127.0.0.1.evil.example",
+        "ws://0.0.0.0",
+        "ws://2130706433",
+        "ws://[::]",
+        "ws://[::ffff:127.0.0.1]",
+    ] {
+        check(text, Err(AddressError::Exposed));
     }
     for text in ["wss://user@h", "wss://user:secret@h/stead/workspace", "ws://@localhost"] {
         check(text, Err(AddressError::UserInfo));

@@ -21,14 +21,8 @@ use vocab::limits::{
     REMOTE_HANDSHAKE_MS, REMOTE_HEAD_BYTES_MAX, REMOTE_KNOCKS_MAX, REMOTE_SOCKETS_MAX,
 };
 
-use super::Door;
-use crate::{
-    server::Server,
-    transport::{
-        Transport,
-        websocket::{self, Side},
-    },
-};
+use super::{Admitted, Door, admitted::Pass};
+use crate::server::Server;
 
 /// Pauses after an accept that failed for want of something: it doubles up to the longest.
 const ACCEPT_PAUSE_MS: (u64, u64) = (10, 1_000);
@@ -129,13 +123,13 @@ async fn welcome(knock: Knock, door: Arc<Door>, server: Server, closing: Cancell
         shaken = timeout(limit, shake(knock.line, knock.tls, &door)) => shaken.ok().flatten(),
     };
     drop(knock.knock);
-    if let Some(transport) = shaken {
-        server.serve(transport).await;
+    if let Some(line) = shaken {
+        server.serve(line).await;
     }
     drop(knock.socket);
 }
 
-async fn shake(line: Line, tls: Option<Arc<ServerConfig>>, door: &Door) -> Option<Transport> {
+async fn shake(line: Line, tls: Option<Arc<ServerConfig>>, door: &Door) -> Option<Admitted> {
     let line: Line = match tls {
         Some(config) => match TlsAcceptor::from(config).accept(line).await {
             Ok(line) => Box::new(line),
@@ -146,18 +140,19 @@ async fn shake(line: Line, tls: Option<Arc<ServerConfig>>, door: &Door) -> Optio
         },
         None => line,
     };
-    let (shaken, upgrade) = oneshot::channel::<OnUpgrade>();
+    let (shaken, upgrade) = oneshot::channel::<(OnUpgrade, Pass)>();
     let shaken = std::sync::Mutex::new(Some(shaken));
     let answer = service_fn(|mut request: Request<Incoming>| {
         let upgrade = hyper::upgrade::on(&mut request);
         let (head, _) = request.into_parts();
         let response = match door.admit(&head) {
-            Ok(admitted) => {
+            Ok(welcome) => {
+                let (response, pass) = welcome.response();
                 let mut shaken = shaken.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 if let Some(shaken) = shaken.take() {
-                    shaken.send(upgrade).ok();
+                    shaken.send((upgrade, pass)).ok();
                 }
-                admitted.response()
+                response
             }
             Err(refusal) => {
                 tracing::debug!(status = refusal.status().as_u16(), "a handshake was refused");
@@ -176,7 +171,7 @@ async fn shake(line: Line, tls: Option<Arc<ServerConfig>>, door: &Door) -> Optio
     http.await.ok()?;
     // Sent before the answer was, if it was sent at all.
     drop(shaken);
-    let upgraded = upgrade.await.ok()?.await.ok()?;
-    let parts = upgraded.downcast::<TokioIo<Line>>().ok()?;
-    Some(websocket::transport(parts.io.into_inner(), &parts.read_buf, Side::Server).await)
+    let (upgraded, pass) = upgrade.await.ok()?;
+    let parts = upgraded.await.ok()?.downcast::<TokioIo<Line>>().ok()?;
+    Some(pass.line(parts.io.into_inner(), &parts.read_buf).await)
 }

@@ -1,16 +1,25 @@
 //! Who is let in, at the door itself: real sockets, and requests written by hand.
 
-use std::net::SocketAddr;
+use std::{
+    io::{Read as _, Write as _},
+    net::SocketAddr,
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
+use rustls::ServerConfig;
 use stdx::secret::Secret;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpStream, UnixListener},
+    sync::watch,
+    time::Instant,
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 use vocab::limits::{
-    REMOTE_HEAD_BYTES_MAX, REMOTE_KNOCKS_MAX, REMOTE_SOCKETS_MAX, REMOTE_TOKEN_BYTES_MAX,
-    REMOTE_TOKEN_BYTES_MIN,
+    REMOTE_HANDSHAKE_MS, REMOTE_HEAD_BYTES_MAX, REMOTE_KNOCKS_MAX, REMOTE_SOCKETS_MAX,
+    REMOTE_TOKEN_BYTES_MAX, REMOTE_TOKEN_BYTES_MIN,
 };
 
 use super::{
@@ -30,18 +39,30 @@ struct Open(
     #[expect(dead_code, reason = "closes the door at the end")] DropGuard,
 );
 
-async fn open(token: Option<&str>) -> Open {
+fn server() -> Server {
+    let workspace = std::sync::Arc::new(workspace::fake::Fake::default());
+    Server::new(workspace, ServerOptions::new("test", "1"))
+}
+
+async fn open_with(token: Option<&str>, tls: Option<Arc<ServerConfig>>) -> Open {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let workspace = std::sync::Arc::new(workspace::fake::Fake::default());
-    let server = Server::new(workspace, ServerOptions::new("test", "1"));
+    let server = server();
     let token = token.map(|text| Token::new(&Secret::new(text.into())).unwrap());
     let door = Door::new(token, vec!["https://page.example".parse().unwrap()]);
     let closing = CancellationToken::new();
-    let serving =
-        listen::serve(Listener::Tcp(listener, None), door, server.clone(), closing.clone());
-    tokio::spawn(serving);
+    let tls = tls.map(|config| watch::Sender::new(config).subscribe());
+    let listener = Listener::Tcp(listener, tls);
+    tokio::spawn(listen::serve(listener, door, server.clone(), closing.clone()));
     Open(address, server, closing.drop_guard())
+}
+
+async fn open(token: Option<&str>) -> Open {
+    open_with(token, None).await
+}
+
+async fn open_tls() -> Open {
+    open_with(None, Some(crate::tests::Trust::of("localhost").server)).await
 }
 
 /// Says something and returns the head of the answer.
@@ -184,6 +205,84 @@ async fn strangers_at_the_door_are_bounded() {
         tokio::task::yield_now().await;
     }
     assert_eq!(open.1.status().connections, 0);
+}
+
+/// Waits until the other side closes, while saying one byte a second, and tells how long that took.
+async fn dragged_out(address: SocketAddr, said: &[u8]) -> Duration {
+    let start = Instant::now();
+    let (mut reader, mut writer) = TcpStream::connect(address).await.unwrap().into_split();
+    let saying = async {
+        for byte in said {
+            if writer.write_all(&[*byte]).await.is_err() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        std::future::pending::<()>().await;
+    };
+    let mut heard = Vec::new();
+    tokio::select! {
+        () = saying => {}
+        _ = reader.read_to_end(&mut heard) => {}
+    }
+    start.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handshake_that_takes_too_long_is_let_go() {
+    let (plain, tls) = (open(None).await, open_tls().await);
+    let limit = Duration::from_millis(REMOTE_HANDSHAKE_MS);
+    let slow = GOOD.as_bytes().get(..60).unwrap();
+    for (what, open, said) in [
+        ("silence", &plain, &b""[..]),
+        ("a request, byte by byte", &plain, slow),
+        ("silence before TLS", &tls, b""),
+        ("the beginning of TLS", &tls, b"\x16\x03\x01"),
+    ] {
+        let took = dragged_out(open.0, said).await;
+        let late = Duration::from_secs(1);
+        assert!(limit <= took && took <= limit + late, "{what}: {took:?}");
+    }
+}
+
+/// Shakes hands as another user, which this thread becomes for good.
+fn ask_as(uid: Option<u32>, path: &Path) -> String {
+    if let Some(uid) = uid.map(rustix::process::Uid::from_raw) {
+        rustix::thread::set_thread_res_uid(uid, uid, uid).unwrap();
+    }
+    let mut socket = std::os::unix::net::UnixStream::connect(path).unwrap();
+    socket.write_all(GOOD.as_bytes()).ok();
+    let mut heard = [0; 12];
+    let n_read = socket.read(&mut heard).unwrap_or(0);
+    String::from_utf8_lossy(&heard[..n_read]).into_owned()
+}
+
+#[tokio::test]
+async fn another_user_does_not_come_as_far_as_the_door() {
+    if !rustix::process::geteuid().is_root() {
+        // Only root can be another user for a while.
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    let server = server();
+    let socket = UnixListener::bind(&path).unwrap();
+    for path in [dir.path(), &path] {
+        rustix::fs::chmod(path, rustix::fs::Mode::from_raw_mode(0o777)).unwrap();
+    }
+    let closing = CancellationToken::new();
+    let door = Door::new(None, Vec::new());
+    tokio::spawn(listen::serve(Listener::Unix(socket), door, server, closing.clone()));
+    let check = async |uid: Option<u32>, expected: &str| {
+        let path = path.clone();
+        // The kernel notes who the thread is that connects, so the thread is somebody else.
+        let thread = std::thread::spawn(move || ask_as(uid, &path));
+        let asking = tokio::task::spawn_blocking(|| thread.join().unwrap());
+        assert_eq!(asking.await.unwrap(), expected, "{uid:?}");
+    };
+    check(Some(65_534), "").await;
+    check(None, "HTTP/1.1 101").await;
+    closing.cancel();
 }
 
 #[test]

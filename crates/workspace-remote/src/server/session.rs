@@ -289,7 +289,12 @@ impl Session {
             Event::Heard(Some(Err(Broken::Violation(violation)))) => {
                 self.connection.fail(&violation);
             }
-            Event::Heard(_) | Event::Lost => {
+            // Whoever closes in order is not coming back.
+            Event::Heard(None) => {
+                *transport = None;
+                self.connection.abandon();
+            }
+            Event::Heard(Some(Err(Broken::Lost(_)))) | Event::Lost => {
                 *transport = None;
                 self.lost();
             }

@@ -13,6 +13,7 @@ use workspace_local::{LocalWorkspace, Options};
 
 use crate::{
     client::{ClientOptions, ConnectError, Connector, RemoteOwner, RemoteWorkspace},
+    door::Admitted,
     protocol::{capability, hello::Wishes},
     server::{Server, ServerOptions},
     transport::{self, Transport, memory::Cut},
@@ -28,16 +29,18 @@ pub(super) enum Wire {
 }
 
 impl Wire {
-    fn open(&self) -> (Transport, Transport) {
+    fn open(&self) -> (Transport, Admitted) {
         match self {
-            Self::Memory(cut) => transport::memory::breaking_pair(cut),
+            Self::Memory(cut) => {
+                let (client, server) = transport::memory::breaking_pair(cut);
+                (client, server.into())
+            }
             Self::Bytes => {
                 let (client, server) = tokio::io::duplex(64 * 1024);
-                let end = |stream| {
-                    let (reader, writer) = tokio::io::split(stream);
-                    transport::stream::transport(reader, writer)
-                };
-                (end(client), end(server))
+                let (reader, writer) = tokio::io::split(server);
+                let server = Admitted::pipes(reader, writer);
+                let (reader, writer) = tokio::io::split(client);
+                (transport::stream::transport(reader, writer), server)
             }
         }
     }

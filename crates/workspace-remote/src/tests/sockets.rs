@@ -33,13 +33,13 @@ use crate::{
 pub(super) const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 /// An authority, and what it has signed for a name.
-pub(super) struct Trust {
+pub(crate) struct Trust {
     pub(super) authority: String,
-    pub(super) server: Arc<ServerConfig>,
+    pub(crate) server: Arc<ServerConfig>,
 }
 
 impl Trust {
-    pub(super) fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         let authority_key = rcgen::KeyPair::generate().unwrap();

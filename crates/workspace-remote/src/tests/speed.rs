@@ -41,10 +41,12 @@ fn over_loopback(server: crate::server::Server) -> Connector {
             let (client, served) = tokio::join!(client, listener.accept());
             let end = |stream: tokio::net::TcpStream| {
                 stream.set_nodelay(true).unwrap();
-                let (reader, writer) = stream.into_split();
-                transport::stream::transport(reader, writer)
+                stream.into_split()
             };
-            let (client, served) = (end(client.unwrap()), end(served.unwrap().0));
+            let (reader, writer) = end(client.unwrap());
+            let client = transport::stream::transport(reader, writer);
+            let (reader, writer) = end(served.unwrap().0);
+            let served = crate::door::Admitted::pipes(reader, writer);
             tokio::spawn(async move { server.serve(served).await });
             Ok(client)
         })

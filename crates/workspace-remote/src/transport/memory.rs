@@ -6,7 +6,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, Ordering},
     },
     task::{Context, Poll},
 };
@@ -102,28 +102,46 @@ impl Cut {
     }
 }
 
+/// The end of a line whose other end this process holds too.
+#[derive(Debug)]
+pub struct Near(Transport);
+
+impl Near {
+    /// Returns the end itself.
+    #[must_use]
+    pub fn into_transport(self) -> Transport {
+        self.0
+    }
+}
+
 /// Opens a line that breaks only when one end is dropped.
 #[must_use]
-pub fn pair() -> (Transport, Transport) {
+pub fn pair() -> (Transport, Near) {
     breaking_pair(&Cut::never())
 }
 
 /// Opens a line that breaks by plan.
 #[must_use]
-pub fn breaking_pair(cut: &Cut) -> (Transport, Transport) {
+pub fn breaking_pair(cut: &Cut) -> (Transport, Near) {
     let broken = CancellationToken::new();
     let (to_second, at_second) = mpsc::channel(N_HELD);
     let (to_first, at_first) = mpsc::channel(N_HELD);
-    let end = |sender, receiver, side| Transport {
-        incoming: Receiving::stream(receiver, cut, &broken),
-        outgoing: Box::pin(Sending {
-            sender: PollSender::new(sender),
-            side,
-            cut: cut.clone(),
-            broken: broken.clone(),
-        }),
+    let closed = [Side::First, Side::Second].map(|_| Arc::new(AtomicBool::new(false)));
+    let end = |sender, receiver, side| {
+        let [first, second] = closed.clone();
+        let (ours, theirs) = if side == Side::First { (first, second) } else { (second, first) };
+        Transport {
+            incoming: Receiving::stream(receiver, cut, &broken, theirs),
+            outgoing: Box::pin(Sending {
+                sender: PollSender::new(sender),
+                side,
+                cut: cut.clone(),
+                broken: broken.clone(),
+                closed: ours,
+            }),
+        }
     };
-    (end(to_second, at_first, Side::First), end(to_first, at_second, Side::Second))
+    (end(to_second, at_first, Side::First), Near(end(to_first, at_second, Side::Second)))
 }
 
 struct Receiving {
@@ -131,6 +149,9 @@ struct Receiving {
     lossy: bool,
     broken: CancellationToken,
     breaks: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// Whether the other end was closed, and not merely dropped.
+    closed: Arc<AtomicBool>,
+    ended: bool,
 }
 
 impl Receiving {
@@ -138,24 +159,35 @@ impl Receiving {
         receiver: mpsc::Receiver<Frame>,
         cut: &Cut,
         broken: &CancellationToken,
+        closed: Arc<AtomicBool>,
     ) -> super::Incoming {
         let breaks = Box::pin(broken.clone().cancelled_owned());
-        let mut receiving =
-            Self { receiver, lossy: cut.0.fate == Fate::Lost, broken: broken.clone(), breaks };
+        let (lossy, broken) = (cut.0.fate == Fate::Lost, broken.clone());
+        let mut receiving = Self { receiver, lossy, broken, breaks, closed, ended: false };
         stream::poll_fn(move |context| receiving.poll(context)).boxed()
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame, Broken>>> {
-        let cut = || Poll::Ready(Some(Err(Broken::Lost("it was cut".to_owned()))));
+        if self.ended {
+            return Poll::Ready(None);
+        }
         let is_broken = self.breaks.as_mut().poll(context).is_ready() || self.broken.is_cancelled();
         if is_broken && self.lossy {
-            return cut();
+            return self.end("it was cut");
         }
         match self.receiver.poll_recv(context) {
+            Poll::Ready(None) if !self.closed.load(Ordering::SeqCst) => {
+                self.end("its other end is gone")
+            }
             Poll::Ready(frame) => Poll::Ready(frame.map(Ok)),
-            Poll::Pending if is_broken => cut(),
+            Poll::Pending if is_broken => self.end("it was cut"),
             Poll::Pending => Poll::Pending,
         }
+    }
+
+    fn end(&mut self, why: &str) -> Poll<Option<Result<Frame, Broken>>> {
+        self.ended = true;
+        Poll::Ready(Some(Err(Broken::Lost(why.to_owned()))))
     }
 }
 
@@ -164,9 +196,15 @@ struct Sending {
     side: Side,
     cut: Cut,
     broken: CancellationToken,
+    closed: Arc<AtomicBool>,
 }
 
 impl Sending {
+    fn close(&mut self) {
+        self.closed.store(true, Ordering::SeqCst);
+        self.sender.close();
+    }
+
     fn check(&self) -> Result<(), Broken> {
         if self.broken.is_cancelled() { Err(Broken::Lost("it was cut".to_owned())) } else { Ok(()) }
     }
@@ -185,7 +223,7 @@ impl Sink<Said> for Sending {
         let this = self.get_mut();
         this.check()?;
         let Said::Frame(frame) = said else {
-            this.sender.close();
+            this.close();
             return Ok(());
         };
         let cut = this.cut.counts(this.side);
@@ -205,7 +243,7 @@ impl Sink<Said> for Sending {
     }
 
     fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), Broken>> {
-        self.get_mut().sender.close();
+        self.get_mut().close();
         Poll::Ready(Ok(()))
     }
 }

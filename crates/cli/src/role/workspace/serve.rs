@@ -39,13 +39,13 @@ use workspace_local::Options;
 use workspace_remote::{
     connection::gate::Places,
     door::{
-        Door,
+        Admitted, Door,
         listen::{self, Listener},
     },
     protocol::capability,
     server::{Server, ServerOptions},
     tls,
-    transport::{stream, websocket::PATH},
+    transport::websocket::PATH,
 };
 
 use self::settings::{Listen, Settings, Twins};
@@ -130,7 +130,7 @@ async fn serve(mut settings: Settings) -> anyhow::Result<ExitCode> {
     let closing = CancellationToken::new();
     let serving = match &runtime.settings.listen {
         Listen::Stdio => {
-            let line = stream::transport(tokio::io::stdin(), tokio::io::stdout());
+            let line = Admitted::pipes(tokio::io::stdin(), tokio::io::stdout());
             print::err(&runtime.ready("standard input and output"));
             tokio::spawn(runtime.server.serve(line))
         }
