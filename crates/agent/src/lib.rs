@@ -18,6 +18,7 @@ pub mod next;
 mod outlook;
 mod parts;
 pub mod pen;
+pub mod project;
 pub mod prompt;
 pub mod system;
 pub mod toolbelt;

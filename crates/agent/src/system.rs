@@ -1,7 +1,7 @@
 //! The system text an agent starts from: who it is, what it has, how to use it, where it is.
 //!
 //! No date and no clock, so that a provider's cache holds from day to day. What a project says about
-//! itself is appended by the session, below what stands here.
+//! itself stands below, and the session has read it.
 
 use vocab::tool::Reach;
 

@@ -195,6 +195,7 @@ fn settings(run: &config::RunEntry) -> Settings {
     Settings {
         steps_max: run.steps_max.unwrap_or(STEPS_MAX),
         answer_within: Duration::from_secs(u64::from(hours) * 3600),
+        project_files: run.project_files.unwrap_or(true),
     }
 }
 

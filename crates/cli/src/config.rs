@@ -133,6 +133,8 @@ pub(crate) struct RunEntry {
     pub(crate) shell: Option<PathBuf>,
     /// Seconds a shell command may take when the model names none; 600 when absent.
     pub(crate) bash_timeout_seconds: Option<u32>,
+    /// Whether models are told what a project's own files say (`AGENTS.md`, rules, skills); yes when absent.
+    pub(crate) project_files: Option<bool>,
     /// Names of variables that the tools' programs see besides the base ones.
     #[serde(default)]
     pub(crate) env: Vec<String>,

@@ -38,6 +38,8 @@ pub struct Settings {
     pub steps_max: u32,
     /// How long a question waits for its answer before it counts as denied.
     pub answer_within: Duration,
+    /// Whether models are told what projects say about themselves.
+    pub project_files: bool,
 }
 
 /// Everything sessions are made of.

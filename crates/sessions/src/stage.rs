@@ -65,7 +65,11 @@ pub(crate) fn sessions() -> (tempfile::TempDir, Arc<Sessions>) {
         clock,
         workspaces: Arc::new(Workspaces::new(Arc::new(Nothing))),
         models: Arc::new(Nothing),
-        settings: Settings { steps_max: 1, answer_within: Duration::from_secs(1) },
+        settings: Settings {
+            steps_max: 1,
+            answer_within: Duration::from_secs(1),
+            project_files: false,
+        },
         scratch: home.join("scratch"),
     });
     (dir, sessions)

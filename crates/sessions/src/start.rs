@@ -3,12 +3,7 @@
 
 use std::sync::Arc;
 
-use agent::{
-    pen::Pen,
-    toolbelt::Toolbelt,
-    transcript::Transcript,
-    turn::{Loop, Settings, drive},
-};
+use agent::{pen::Pen, transcript::Transcript};
 use daemon::{caller::Caller, workspaces::Lease};
 use futures_util::future::BoxFuture;
 use store::{
@@ -22,7 +17,6 @@ use vocab::{
     message::{Message, Mode, Part, Role, Run, RunState},
     outcome::{Effect, Failure},
 };
-use workspace::source::ToolSource;
 
 use crate::{
     journal::RunJournal,
@@ -260,34 +254,6 @@ impl Sessions {
                 sessions.parked.notify_one();
             });
         }
-    }
-
-    fn work(
-        &self,
-        pen: Pen,
-        chosen: Chosen,
-        lease: &Lease,
-        cancel: tokio_util::sync::CancellationToken,
-    ) -> BoxFuture<'static, RunState> {
-        let workspace = lease.workspace();
-        let root = workspace.root();
-        let tools = Arc::new(Toolbelt::new(vec![workspace as Arc<dyn ToolSource>]));
-        let system = agent::system::system_text(&tools.kit(), Some(&root));
-        drive(Loop {
-            pen,
-            provider: chosen.provider,
-            tools,
-            clock: self.clock.clone(),
-            cancel,
-            settings: Settings {
-                system,
-                steps_max: chosen.steps_max.unwrap_or(self.settings.steps_max),
-                output_tokens_max: chosen.output_tokens_max,
-                images: chosen.sees,
-                answer_within: Some(self.settings.answer_within),
-                ..Settings::default()
-            },
-        })
     }
 }
 

@@ -6,7 +6,7 @@ use super::*;
 fn the_usual_bounds_are_those_of_the_table() {
     let check = |steps_max: Option<u32>, hours: Option<u32>, wanted: (u32, u32)| {
         let run = config::RunEntry { steps_max, answer_within_hours: hours, ..Default::default() };
-        let Settings { steps_max, answer_within } = settings(&run);
+        let Settings { steps_max, answer_within, project_files: _ } = settings(&run);
         let within = Duration::from_secs(u64::from(wanted.1) * 3600);
         assert_eq!((steps_max, answer_within), (wanted.0, within));
     };

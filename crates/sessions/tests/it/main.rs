@@ -9,6 +9,8 @@ mod leaving;
 #[cfg(test)]
 mod mend;
 #[cfg(test)]
+mod project;
+#[cfg(test)]
 mod repeats;
 #[cfg(test)]
 mod retries;

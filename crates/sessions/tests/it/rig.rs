@@ -171,7 +171,7 @@ impl Rig {
             clock: clock.clone(),
             workspaces: Arc::new(Workspaces::new(Arc::new(Local(self.below("artifacts"))))),
             models: Arc::new(Shared(Arc::clone(&actor))),
-            settings: Settings { steps_max: 20, answer_within: ANSWER_WITHIN },
+            settings: Settings { steps_max: 20, answer_within: ANSWER_WITHIN, project_files: true },
             scratch: self.scratch(),
         });
         sessions.mend().await.map_err(|failure| failure.to_string())?;
@@ -215,6 +215,10 @@ fn script() -> Script {
         ],
         "stories": [
             {"when": "(?m)^again", "turns": [{"blocks": [text("I am well.")]}]},
+            {"when": "(?m)^grow", "turns": [
+                {"blocks": [call("bash", json!({"command": "(echo; echo 'Say thanks.') >> AGENTS.md"}))]},
+                {"blocks": [text("It has grown.")]},
+            ]},
             {"when": "(?m)^ask", "turns": [
                 {"blocks": [call("bash", json!({"command": "echo asked >> ran.txt"}))]},
                 {"blocks": [text("Asked and done.")]},

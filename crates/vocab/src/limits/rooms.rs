@@ -35,6 +35,29 @@ limits! { ROOMS:
         "one stage of the drain; longer than a run takes to end: its calls, then what it left running",
         "daemon::a_drain_gives_up_on_what_does_not_end";
 
+    // what a project says about itself
+    PROJECT_FILE_BYTES_MAX: usize = 64 * 1024, "bytes",
+        "a file of instructions, a rule or a skill; ten times what people write, and every model call carries it",
+        "agent::what_a_project_says_of_itself_is_bounded";
+    PROJECT_BYTES_MAX: usize = 256 * 1024, "bytes",
+        "of all files of a project that a model is told; some 64 thousand tokens, which fit every window in use",
+        "agent::what_a_project_says_of_itself_is_bounded";
+    PROJECT_SKILLS_MAX: usize = 64, "skills",
+        "of a project; one line of each stands in every prompt",
+        "agent::what_a_project_says_of_itself_is_bounded";
+    SKILL_NAME_BYTES_MAX: usize = 64, "bytes",
+        "a skill's name, as those who write them agreed on",
+        "agent::what_is_no_skill_is_left_out_with_a_reason";
+    SKILL_DESCRIPTION_BYTES_MAX: usize = 1_024, "bytes",
+        "what is told of a skill, as those who write them agreed on; the rest is cut",
+        "agent::skills_are_told_by_what_stands_at_their_head";
+    PROJECT_ENTRIES_MAX: usize = 128, "entries",
+        "names that count in one directory of rules or skills; twice what is told",
+        "sessions::a_directory_of_rules_counts_up_to_a_bound";
+    PROJECT_READ_MS: u64 = 10_000, "ms",
+        "until a run begins without what its project says; a line that is taken up again is there by then",
+        "sessions::a_workspace_that_does_not_answer_holds_no_run_up";
+
     // sessions
     LIVE_FRAMES_MAX: usize = 128, "frames",
         "frames of a live run held for readers that are a little behind; the fold has the rest",

@@ -1,6 +1,6 @@
 //! Workspaces with names: added, asked to work, attached, removed; and sessions that do not notice where they are.
 
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 
 use serde_json::{Value, json};
 use vocab::limits::SSH_WORDS_BYTES_MAX;
@@ -30,6 +30,19 @@ fn story() -> Value {
         call("bash", json!({"command": "sleep 1000", "timeout": 1})),
         {"blocks": [{"type": "text", "text": "done"}]},
     ]})
+}
+
+/// Makes a project that says something about itself, and something that does not count.
+fn say(root: &Path) {
+    for (path, content) in [
+        ("AGENTS.md", "Say please."),
+        (".agents/skills/ship/SKILL.md", "---\ndescription: Ships it.\n---\nShip.\n"),
+        (".agents/skills/broken/SKILL.md", "no head"),
+    ] {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
 }
 
 /// Runs the story, and returns what was told of it and what is stored.
@@ -108,9 +121,14 @@ fn timeless(mut lines: Vec<Value>) -> Vec<Value> {
 
 #[test]
 fn sessions_do_not_notice_where_they_are() {
-    let home = Home::scripted(&story());
+    let mut story = story();
+    story["turns"][0]["expect"] = json!([
+        {"in": "system", "contains": "Say please."},
+        {"in": "system", "contains": "- ship: Ships it. (.agents/skills/ship/SKILL.md)"},
+    ]);
+    let home = Home::scripted(&story);
     for name in ["here", "far"] {
-        fs::create_dir(home.path("work").join(name)).unwrap();
+        say(&home.path("work").join(name));
     }
     let (here, far) = (home.path("work/here"), home.path("work/far"));
     let served =
@@ -123,14 +141,14 @@ fn sessions_do_not_notice_where_they_are() {
     assert!(told.status.success(), "{told:?}");
     let local = timeless(work_in(&home, &["-C", here.to_str().unwrap()]));
     let remote = timeless(work_in(&home, &["-w", "far"]));
-    let root =
-        |path: &std::path::Path| fs::canonicalize(path).unwrap().to_str().unwrap().to_owned();
+    let root = |path: &Path| fs::canonicalize(path).unwrap().to_str().unwrap().to_owned();
     let (local, remote) = (leveled(&local, &root(&here)), leveled(&remote, &root(&far)));
     for (one, other) in local.lines().zip(remote.lines()) {
         assert_eq!(one, other);
     }
     assert_eq!(local.lines().count(), remote.lines().count());
     assert!(local.contains("stead-artifact://<"), "{local}");
+    assert!(local.contains("not told to the model: .agents/skills/broken/SKILL.md"), "{local}");
     assert_eq!(fs::read_to_string(far.join("d/a.txt")).unwrap(), "one\n2\nthree\n");
 }
 
