@@ -8,8 +8,13 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let of_target = |name| std::env::var(name).unwrap_or_default();
-    // Elsewhere programs have no fixed address, or a linker of other words.
-    if of_target("CARGO_CFG_TARGET_OS") == "linux" && of_target("CARGO_CFG_TARGET_ENV") == "gnu" {
+    let is_gnu =
+        of_target("CARGO_CFG_TARGET_OS") == "linux" && of_target("CARGO_CFG_TARGET_ENV") == "gnu";
+    let features = of_target("CARGO_CFG_TARGET_FEATURE");
+    let is_static = features.split(',').any(|feature| feature == "crt-static");
+    // Elsewhere programs have no fixed address, or a linker of other words. A static program gets its own from the
+    // flags that make it static: `./dev static` has them.
+    if is_gnu && !is_static {
         println!("cargo::rustc-link-arg-bin=stead=-no-pie");
     }
 }

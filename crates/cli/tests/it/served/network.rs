@@ -1,9 +1,13 @@
-//! Two hosts, as namespaces of the network: packets are lost, the line goes down for half a minute, an address changes;
-//! a run of fifty calls does each of them once.
+//! Two hosts, as namespaces of the network: all that is said comes late, packets are lost, the line goes down for half a
+//! minute, an address changes; a run of fifty calls does each of them once.
 
 use std::{
     fs,
+    io::{Read as _, Write as _},
+    net::{Shutdown, TcpListener, TcpStream},
+    os::fd::AsFd as _,
     process::{Child, Command, Stdio},
+    sync::mpsc,
     time::{Duration, Instant},
 };
 
@@ -13,6 +17,8 @@ use super::{Served, TOKEN};
 use crate::home::{Home, write};
 
 const N_CALLS: usize = 50;
+/// How much later everything arrives, in each direction.
+const DELAY: Duration = Duration::from_millis(60);
 
 /// The two hosts, gone with this.
 struct Hosts {
@@ -70,6 +76,59 @@ impl Hosts {
     }
 }
 
+/// Waits until then, and for nothing else.
+fn wait_until(then: Instant) {
+    loop {
+        let left = then.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        std::thread::park_timeout(left);
+    }
+}
+
+/// Passes on what comes, in order, each piece as much later as it came.
+fn pass_late(mut from: TcpStream, mut to: TcpStream) {
+    let (said, heard) = mpsc::channel::<(Instant, Vec<u8>)>();
+    std::thread::spawn(move || {
+        while let Ok((then, bytes)) = heard.recv() {
+            wait_until(then);
+            if to.write_all(&bytes).is_err() {
+                break;
+            }
+        }
+        to.shutdown(Shutdown::Both).ok();
+    });
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(n_read @ 1..) = from.read(&mut buffer) {
+            if said.send((Instant::now() + DELAY, buffer[..n_read].to_vec())).is_err() {
+                break;
+            }
+        }
+    });
+}
+
+/// Stands on a host between those who call one port and what is served at another.
+fn relay(host: &str, listen: &str, to: &'static str) {
+    let (listen, host) = (listen.to_owned(), host.to_owned());
+    let (ready, is_ready) = mpsc::channel();
+    std::thread::spawn(move || {
+        // Only this thread moves there; its sockets stay there wherever they are used.
+        let space = fs::File::open(format!("/run/netns/{host}")).unwrap();
+        let network = rustix::thread::LinkNameSpaceType::Network;
+        rustix::thread::move_into_link_name_space(space.as_fd(), Some(network)).unwrap();
+        let listener = TcpListener::bind(listen).unwrap();
+        ready.send(()).unwrap();
+        for client in listener.incoming().flatten() {
+            let Ok(server) = TcpStream::connect(to) else { continue };
+            pass_late(client.try_clone().unwrap(), server.try_clone().unwrap());
+            pass_late(server, client);
+        }
+    });
+    is_ready.recv().unwrap();
+}
+
 impl Drop for Hosts {
     fn drop(&mut self) {
         for name in [&self.there, &self.here] {
@@ -101,7 +160,7 @@ fn until(home: &Home, n_calls: usize, running: &mut Child) {
 }
 
 #[test]
-fn two_hosts_lose_packets_lines_and_addresses_and_no_call() {
+fn two_hosts_lose_packets_lines_addresses_and_time_and_no_call() {
     if std::env::var_os("STEAD_TEST_NETWORK").is_none() {
         println!("left out: STEAD_TEST_NETWORK is not set");
         return;
@@ -127,12 +186,13 @@ fn two_hosts_lose_packets_lines_and_addresses_and_no_call() {
     let mut serving = super::command(&home, &flags);
     serving.env("STEAD_WORKSPACE_TOKEN", TOKEN);
     let _served = Served::ready(Hosts::on(&hosts.there, &serving));
+    relay(&hosts.there, "10.77.0.1:8788", "10.77.0.1:8787");
     let mut adding = home.command(&[
         "workspace",
         "add",
         "far",
         "--remote",
-        "wss://10.77.0.1:8787",
+        "wss://10.77.0.1:8788",
         "--ca",
         &paths[0],
     ]);
