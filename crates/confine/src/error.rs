@@ -126,7 +126,9 @@ pub struct ConfineError {
 }
 
 impl ConfineError {
-    pub(crate) fn new(path: &impl ToString, reason: impl Into<Reason>) -> Self {
+    /// Builds one about a path that nothing was changed at.
+    #[must_use]
+    pub fn new(path: &impl ToString, reason: impl Into<Reason>) -> Self {
         Self { path: path.to_string(), reason: reason.into(), effect: Effect::NotStarted }
     }
 

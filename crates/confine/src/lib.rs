@@ -14,6 +14,7 @@ pub mod lane;
 mod place;
 pub mod publish;
 mod root;
+mod stage;
 mod sys;
 pub mod traverse;
 mod walk;
@@ -23,6 +24,7 @@ pub use error::{ConfineError, Reason};
 pub use place::Place;
 pub use publish::{Pending, PublishOptions, Replace};
 pub use root::{Access, Root, RootOptions};
+pub use stage::Stage;
 pub use walk::Made;
 
 #[cfg(test)]

@@ -255,7 +255,7 @@ fn hash_of(place: &Place) -> Result<[u8; 32]> {
     }
 }
 
-fn temporary_name() -> Result<OsString, Errno> {
+pub(crate) fn temporary_name() -> Result<OsString, Errno> {
     let mut random = [0_u8; 12];
     rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
     let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -38,6 +38,7 @@ use crate::{
     serve::LocalWorkspace,
     site::{Programs, Site},
     tools,
+    transfer::held::Held,
     turn::Turns,
 };
 
@@ -239,6 +240,7 @@ impl Site {
             catalog: Arc::new(Catalog::new(options.generation, specs.into_iter().map(Arc::new))),
             clock: options.clock,
             listener: options.listener,
+            held: Held::default(),
             recent: Mutex::default(),
         })
     }
@@ -303,6 +305,7 @@ impl Site {
             programs.pool.close();
         }
         self.files.close();
+        self.held.clear();
     }
 }
 

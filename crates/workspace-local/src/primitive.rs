@@ -15,8 +15,8 @@ use vocab::{
 };
 use workspace::{
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, ExecReport, ExecRequest, Kind, LineMatch,
-        Request, Stat, Upload, Written,
+        Access, Answer, DirEntry, Download, Exec, ExecReport, ExecRequest, Kind, LineMatch, Prefix,
+        Request, Stat, Upload, Wanted, Written,
     },
     source::Workspace,
 };
@@ -278,8 +278,12 @@ impl Workspace for LocalWorkspace {
         transfer::upload(&self.0, at, promise, bytes)
     }
 
-    fn download(&self, at: Request) -> BoxFuture<'static, Answer<Download>> {
-        transfer::download(&self.0, at)
+    fn held(&self, at: Request, promise: Upload) -> BoxFuture<'static, Answer<Prefix>> {
+        transfer::held::held(&self.0, at, promise)
+    }
+
+    fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>> {
+        transfer::download(&self.0, at, wanted)
     }
 }
 

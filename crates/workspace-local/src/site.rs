@@ -18,7 +18,8 @@ use vocab::{
 use workspace::catalog::Catalog;
 
 use crate::{
-    artifact, lanes::Making, open::Listener, pool::Pool, serve::Recent, stop::Stop, turn::Turns,
+    artifact, lanes::Making, open::Listener, pool::Pool, serve::Recent, stop::Stop,
+    transfer::held::Held, turn::Turns,
 };
 
 /// The shared state of an open workspace.
@@ -34,6 +35,8 @@ pub(crate) struct Site {
     pub(crate) clock: Clock,
     /// Hears of every file that was published.
     pub(crate) listener: Listener,
+    /// Uploads that broke off.
+    pub(crate) held: Held,
     /// Calls with a key, so that the same one is not done twice.
     pub(crate) recent: Mutex<VecDeque<(String, Recent)>>,
 }

@@ -13,8 +13,8 @@ pub use call::{Call, Cancel, EndRun, Outcome, Problem, ValueOf, ValueRaw};
 pub use flow::{Ack, Begin, Closing, Finish, Gap, Goodbye, More, Ping, Pong, Progress};
 pub use hello::{Catalog, CatalogChanged, CatalogOf, Hello, Resume, Resumed, Welcome};
 pub use resource::{
-    AccessFile, Download, Exec, Glob, Grep, ImageMime, Mkdir, ReadFile, Readdir, Stat, Upload,
-    WriteFile,
+    AccessFile, Download, Exec, Glob, Grep, HeldUpload, ImageMime, Mkdir, ReadFile, Readdir, Stat,
+    Upload, WriteFile,
 };
 pub use tagged::{BadMessage, Message, write};
 
@@ -39,7 +39,7 @@ tagged::messages! {
     /// What a client says.
     ClientMessage {
         Hello, Resume, Catalog, Call, EndRun, Cancel, AccessFile, ReadFile, WriteFile, Mkdir, Stat,
-        Readdir, Glob, Grep, ImageMime, Exec, Upload, Download, More, Finish, Ack, Ping, Pong,
+        Readdir, Glob, Grep, ImageMime, Exec, Upload, HeldUpload, Download, More, Finish, Ack, Ping, Pong,
         Goodbye,
     }
 }

@@ -19,6 +19,7 @@ use crate::{call::Call, catalog::Catalog, primitive::Request};
 
 mod glob;
 mod serve;
+mod tree;
 
 /// A workspace in memory. Clones are the same workspace.
 #[derive(Debug, Clone)]

@@ -19,7 +19,8 @@ use crate::{
     call::{Call, CallContext},
     catalog::Catalog,
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, LineMatch, Request, Stat, Upload, Written,
+        Access, Answer, DirEntry, Download, Exec, LineMatch, Prefix, Request, Stat, Upload, Wanted,
+        Written,
     },
     source::{ToolSource, Workspace},
 };
@@ -142,8 +143,12 @@ impl<A: Workspace + ?Sized, B: ToolSource + ?Sized> Workspace for Joined<A, B> {
         self.first.upload(at, promise, bytes)
     }
 
-    fn download(&self, at: Request) -> BoxFuture<'static, Answer<Download>> {
-        self.first.download(at)
+    fn held(&self, at: Request, promise: Upload) -> BoxFuture<'static, Answer<Prefix>> {
+        self.first.held(at, promise)
+    }
+
+    fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>> {
+        self.first.download(at, wanted)
     }
 }
 

@@ -18,7 +18,7 @@ use vocab::{
 
 use crate::{
     call::{Call, CallContext, Envelope},
-    primitive::{Access, Answer, ExecRequest, Kind, Request, Upload},
+    primitive::{Access, Answer, ExecRequest, Kind, Request, Shape, Upload, Wanted},
     source::Workspace,
 };
 
@@ -38,6 +38,7 @@ pub async fn broken(workspace: Arc<dyn Workspace>) -> Vec<String> {
     court.pictures().await;
     court.uploads().await;
     court.downloads().await;
+    court.trees().await;
     court.calls().await;
     court.programs().await;
     court.broken
@@ -190,10 +191,8 @@ impl Court {
     }
 
     async fn uploads(&mut self) {
-        let promise = |content: &[u8], overwrite| Upload {
-            size: content.len() as u64,
-            sha256: sha256(content),
-            overwrite,
+        let promise = |content: &[u8], overwrite| {
+            Upload::of_file(content.len() as u64, sha256(content), overwrite)
         };
         let sent = self.upload("u", promise(b"abcdef", false), &[b"abc", b"", b"def"]).await;
         self.equal("an upload in pieces is published", &sent, &Ok(true));
@@ -222,7 +221,7 @@ impl Court {
     }
 
     async fn downloads(&mut self) {
-        let download = self.workspace.download(self.at("u")).await;
+        let download = self.workspace.download(self.at("u"), Wanted::file()).await;
         let (size, hash, bytes) = match download {
             Ok(download) => {
                 let pieces: Vec<Answer<Bytes>> = download.bytes.collect().await;
@@ -235,8 +234,56 @@ impl Court {
         };
         self.equal("a download promises size and hash", &(size, hash), &(3, sha256(b"xyz")));
         self.equal("a download gives the bytes", &bytes, &Ok(b"xyz".to_vec()));
-        let missing = self.workspace.download(self.at("missing")).await;
+        let missing = self.workspace.download(self.at("missing"), Wanted::file()).await;
         self.refused("what is missing is not downloaded", missing, "not_found");
+    }
+
+    async fn trees(&mut self) {
+        for (path, content) in [("t/a.txt", "one"), ("t/b/c.txt", "two"), ("t/empty", "")] {
+            let made = self.workspace.mkdir(self.at("t/b"), true).await;
+            self.equal("directories can be made", &made, &Ok(()));
+            let content = Bytes::from_static(content.as_bytes());
+            let written = self.workspace.write(self.at(path), content).await;
+            self.holds("files can be written in them", written.is_ok());
+        }
+        let wanted = || Wanted { shape: Shape::Tree, after: None };
+        let download = match self.workspace.download(self.at("t"), wanted()).await {
+            Ok(download) => download,
+            Err(failure) => {
+                return self.broken.push(format!("a directory can be downloaded: {failure}"));
+            }
+        };
+        let (size, sha256) = (download.size, download.sha256.clone());
+        let promise = |overwrite| {
+            let file = Upload::of_file(size, sha256.clone(), overwrite);
+            Upload { shape: Shape::Tree, ..file }
+        };
+        let sent = self.workspace.upload(self.at("u2"), promise(false), download.bytes).await;
+        let facts = sent.map(|written| (written.size, written.sha256, written.created));
+        self.equal("a directory is published", &facts, &Ok((size, sha256.clone(), true)));
+        let content = self.workspace.read(self.at("u2/b/c.txt"), 10).await;
+        self.equal("with all in it", &content, &Ok(Bytes::from_static(b"two")));
+        let listed = self.workspace.readdir(self.at("u2")).await.unwrap_or_default();
+        let names: Vec<&str> = listed.iter().map(|entry| entry.name.as_str()).collect();
+        self.equal("and nothing else", &names, &vec!["a.txt", "b", "empty"]);
+        let again = self.workspace.download(self.at("u2"), wanted()).await;
+        let again = again.map(|download| (download.size, download.sha256));
+        self.equal("and is the same", &again, &Ok((size, sha256.clone())));
+        let bytes = || stream::iter([Ok(Bytes::from_static(b"x"))]).boxed();
+        let sent = self.workspace.upload(self.at("u2"), promise(false), bytes()).await;
+        self.refused("no directory is replaced", sent, "already_exists");
+        let sent = self.workspace.upload(self.at("u3"), promise(false), bytes()).await;
+        self.refused("half a directory is not published", sent, "transfer_mismatch");
+        let missing = self.workspace.stat(self.at("u3")).await;
+        self.refused("and is not there", missing, "not_found");
+        let file = self.workspace.download(self.at("t/a.txt"), wanted()).await;
+        self.refused("a file is no directory", file, "not_a_directory");
+        let held = self.workspace.held(self.at("u3"), promise(false)).await;
+        self.equal(
+            "nothing is held of what did not break off",
+            &held.map(|held| held.size),
+            &Ok(0),
+        );
     }
 
     async fn calls(&mut self) {

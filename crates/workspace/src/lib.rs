@@ -5,9 +5,11 @@
 
 pub mod call;
 pub mod catalog;
+pub mod copy;
 pub mod fake;
 pub mod grant;
 pub mod joined;
 pub mod law;
 pub mod primitive;
 pub mod source;
+pub mod tree;

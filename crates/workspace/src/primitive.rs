@@ -85,24 +85,75 @@ pub struct Written {
     pub created: bool,
 }
 
+/// What travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// A regular file: its bytes.
+    File,
+    /// A directory with all in it: one stream, whose form is [`crate::tree`]'s.
+    Tree,
+}
+
 /// An upload's promise, checked before publication.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upload {
-    /// Exactly how many bytes come.
+    /// What comes.
+    pub shape: Shape,
+    /// Of how many bytes it is.
     pub size: u64,
-    /// SHA-256 of them, 64 lower-case hex digits.
+    /// SHA-256 of a file's bytes, or of a directory's manifest, 64 lower-case hex digits.
     pub sha256: String,
-    /// Whether an existing file may be replaced.
+    /// Whether an existing file may be replaced. Directories are never replaced.
     pub overwrite: bool,
+    /// Whether what has come is kept for a while when the source breaks off, to be gone on with.
+    pub keep: bool,
+    /// How many of the bytes are there, since they were kept: the ones that come stand behind them.
+    pub from: u64,
+}
+
+impl Upload {
+    /// Promises a file of which nothing is there.
+    #[must_use]
+    pub fn of_file(size: u64, sha256: String, overwrite: bool) -> Self {
+        Self { shape: Shape::File, size, sha256, overwrite, keep: false, from: 0 }
+    }
+}
+
+/// The beginning of what travels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prefix {
+    /// How many bytes.
+    pub size: u64,
+    /// SHA-256 of them.
+    pub sha256: String,
+}
+
+/// What is wanted of a download.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// What shall come.
+    pub shape: Shape,
+    /// What is there of it: where it is the beginning of what is sent, only the rest comes.
+    pub after: Option<Prefix>,
+}
+
+impl Wanted {
+    /// Wants a whole file.
+    #[must_use]
+    pub fn file() -> Self {
+        Self { shape: Shape::File, after: None }
+    }
 }
 
 /// A download: what is promised, then the bytes.
 pub struct Download {
-    /// How many bytes come.
+    /// How many bytes it has.
     pub size: u64,
-    /// SHA-256 of them.
+    /// SHA-256 of a file's bytes, or of a directory's manifest.
     pub sha256: String,
-    /// The bytes in pieces.
+    /// How many of them do not come, since they are there.
+    pub from: u64,
+    /// The bytes from there on, in pieces.
     pub bytes: BoxStream<'static, Answer<Bytes>>,
 }
 

@@ -14,7 +14,8 @@ use crate::{
     call::{Call, CallContext},
     catalog::Catalog,
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, LineMatch, Request, Stat, Upload, Written,
+        Access, Answer, DirEntry, Download, Exec, LineMatch, Prefix, Request, Stat, Upload, Wanted,
+        Written,
     },
 };
 
@@ -78,7 +79,7 @@ pub trait Workspace: ToolSource {
     /// Returns what runs programs, where that was granted.
     fn exec(&self) -> Option<Arc<dyn Exec>>;
 
-    /// Takes a file in pieces and publishes it once length and hash hold.
+    /// Takes a file or directory in pieces and publishes it once length and hash hold.
     fn upload(
         &self,
         at: Request,
@@ -86,8 +87,11 @@ pub trait Workspace: ToolSource {
         bytes: BoxStream<'static, Answer<Bytes>>,
     ) -> BoxFuture<'static, Answer<Written>>;
 
-    /// Hands out a file, or the artifact that a `stead-artifact://` text names, in pieces.
-    fn download(&self, at: Request) -> BoxFuture<'static, Answer<Download>>;
+    /// Tells what is kept of an upload with that promise that broke off; an empty beginning when nothing is.
+    fn held(&self, at: Request, promise: Upload) -> BoxFuture<'static, Answer<Prefix>>;
+
+    /// Hands out a file or directory, or the artifact that a `stead-artifact://` text names, in pieces.
+    fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>>;
 }
 
 /// The one owner of a workspace: it alone can close it. Borrowers hold `Arc<dyn Workspace>`.

@@ -51,7 +51,7 @@ async fn every_way_to_change_a_file_is_told_to_the_server() {
     until("the primitive write was heard of", || heard(3)).await;
     let content = b"x = 4\n";
     let sha256 = "9ca84e8a6ccc19fe9a8c2a8dd8fd6c7ad31bcae1c0a35c29e7a9d9b8c1d1f5a0";
-    let promise = Upload { size: 6, sha256: sha256.into(), overwrite: true };
+    let promise = Upload::of_file(6, sha256.into(), true);
     let pieces = futures_util::stream::iter([Ok(Bytes::from_static(content))]).boxed();
     // The hash is told by the refusal.
     let refusal =

@@ -11,7 +11,9 @@ use vocab::{
 use workspace::{
     call::{Call, CallContext},
     catalog::Catalog,
-    primitive::{Access, Answer, DirEntry, Download, Exec, LineMatch, Stat, Upload, Written},
+    primitive::{
+        Access, Answer, DirEntry, Download, Exec, LineMatch, Prefix, Stat, Upload, Wanted, Written,
+    },
     source::ToolSource,
 };
 
@@ -92,7 +94,11 @@ impl Workspace for Deaf {
         Box::pin(pending())
     }
 
-    fn download(&self, _: Request) -> BoxFuture<'static, Answer<Download>> {
+    fn held(&self, _: Request, _: Upload) -> BoxFuture<'static, Answer<Prefix>> {
+        Box::pin(pending())
+    }
+
+    fn download(&self, _: Request, _: Wanted) -> BoxFuture<'static, Answer<Download>> {
         Box::pin(pending())
     }
 }

@@ -302,6 +302,24 @@ limits! { GROUND:
     UPLOAD_BYTES_MAX: u64 = 64 << 30, "bytes",
         "one upload; a disk image",
         "workspace_local::uploads_are_checked_before_they_are_published";
+    TREE_ENTRIES_MAX: usize = 100_000, "entries",
+        "files and directories of one transfer; the largest dependencies of a project",
+        "workspace::a_tree_is_bounded_in_every_way";
+    TREE_DEPTH_MAX: usize = 64, "directories",
+        "inside one another in one transfer; each is an open handle while it is written",
+        "workspace::a_tree_is_bounded_in_every_way";
+    TREE_MANIFEST_BYTES_MAX: usize = 24 << 20, "bytes",
+        "what a directory's transfer says of its entries; so many with paths of some 100 bytes",
+        "workspace::a_tree_is_bounded_in_every_way";
+    HELD_UPLOADS_MAX: usize = 8, "uploads",
+        "that broke off and are kept to be gone on with; each holds an open file and disk space",
+        "workspace_local::uploads_that_broke_off_are_kept_up_to_a_bound";
+    HELD_UPLOAD_MS: u64 = 600_000, "ms",
+        "how long one is kept; a line that is away for longer is another day's",
+        "workspace_local::uploads_that_broke_off_are_kept_for_a_while";
+    COPY_ATTEMPTS_MAX: u32 = 5, "attempts",
+        "of one copy, each of which goes on where the one before broke off",
+        "workspace::a_copy_goes_on_where_it_broke_off";
 
     // provider
     SSE_LINE_BYTES_MAX: usize = 4 << 20, "bytes",

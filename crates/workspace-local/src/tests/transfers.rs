@@ -9,11 +9,11 @@ use std::time::Duration;
 use vocab::limits::{
     READDIR_ENTRIES_MAX, TRANSFER_IDLE_MS, TRANSFER_MS_MAX, TRANSFER_PIECE_BYTES, UPLOAD_BYTES_MAX,
 };
-use workspace::primitive::{Answer, Upload};
+use workspace::primitive::{Answer, Upload, Wanted};
 
 fn promise(content: &[u8]) -> Upload {
     let sha256 = crate::hash::hex(&Sha256::digest(content));
-    Upload { size: content.len() as u64, sha256, overwrite: true }
+    Upload::of_file(content.len() as u64, sha256, true)
 }
 
 fn temporaries(bench: &Bench) -> usize {
@@ -110,14 +110,14 @@ async fn downloads_come_in_pieces_with_size_and_hash() {
     let bench = Bench::new();
     let content: Vec<u8> = (0..TRANSFER_PIECE_BYTES * 2 + 7).map(|n| n.to_le_bytes()[0]).collect();
     bench.file("a", &content);
-    let download = bench.workspace.download(bench.at("a")).await.unwrap();
+    let download = bench.workspace.download(bench.at("a"), Wanted::file()).await.unwrap();
     assert_eq!((download.size, download.sha256), (content.len() as u64, promise(&content).sha256));
     let pieces: Vec<Bytes> = download.bytes.map(Result::unwrap).collect().await;
     assert_eq!(pieces.len(), 3);
     assert!(pieces.concat() == content);
     let outcome = bench.call("bash", json!({"command": "seq 1 3000"})).await;
     let uri = crate::bench::details(&outcome)["fullOutputPath"].as_str().unwrap().to_owned();
-    let download = bench.workspace.download(bench.at(&uri)).await.unwrap();
+    let download = bench.workspace.download(bench.at(&uri), Wanted::file()).await.unwrap();
     let pieces: Vec<Bytes> = download.bytes.map(Result::unwrap).collect().await;
     assert!(pieces.concat().ends_with(b"2999\n3000\n"));
 }

@@ -5,14 +5,14 @@ use workspace::call::{Progress, ProgressSink};
 
 use super::{
     core::Core,
-    pending::{EndedRaw, Pending, Reply},
+    pending::{EndedRaw, Pending, Promised, Reply},
 };
 use crate::{
     codec::{self, Bounds, Piece, scan},
     connection::charge,
     frame::{Frame, Violation},
     line::{self, Control},
-    protocol::{BadMessage, ServerMessage, resource::SentOf},
+    protocol::{BadMessage, Begin, ServerMessage, resource::SentOf},
 };
 
 /// What is to be done once the client's lock is free.
@@ -67,7 +67,8 @@ impl Core {
             ServerMessage::Begin(begin) => {
                 let pending = self.get(begin.id);
                 if let Some(Pending { reply: Reply::Download(inbox), .. }) = pending {
-                    inbox.promise(SentOf { size: begin.size, sha256: begin.sha256 });
+                    let Begin { size, sha256, from, .. } = begin;
+                    inbox.promise(Promised { sent: SentOf { size, sha256 }, from });
                 }
             }
             ServerMessage::Outcome(one) => self.end(one.id, EndedRaw::Outcome(one.outcome)),

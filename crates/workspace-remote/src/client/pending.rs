@@ -156,9 +156,18 @@ pub(super) struct Inbox {
 
 #[derive(Default)]
 struct Arrived {
-    promise: Option<SentOf>,
+    promise: Option<Promised>,
     pieces: VecDeque<Bytes>,
     ended: Option<Result<SentOf, Failure>>,
+}
+
+/// What a download promises.
+#[derive(Debug, Clone)]
+pub(super) struct Promised {
+    /// The whole.
+    pub(super) sent: SentOf,
+    /// How much of it does not come.
+    pub(super) from: u64,
 }
 
 /// What an inbox holds for its reader.
@@ -172,7 +181,7 @@ impl Inbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn promise(&self, promise: SentOf) {
+    pub(super) fn promise(&self, promise: Promised) {
         self.state().promise = Some(promise);
         self.more.notify_one();
     }
@@ -188,7 +197,7 @@ impl Inbox {
     }
 
     /// Waits for what the download promises.
-    pub(super) async fn promised(&self) -> Result<SentOf, Failure> {
+    pub(super) async fn promised(&self) -> Result<Promised, Failure> {
         loop {
             {
                 let state = self.state();

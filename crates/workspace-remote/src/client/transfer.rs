@@ -12,11 +12,14 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use vocab::{limits::TRANSFER_PIECE_BYTES, outcome::Failure};
-use workspace::primitive::{Answer, Download, Request, Upload, Written};
+use workspace::{
+    primitive::{Answer, Download, Request, Shape, Upload, Wanted, Written},
+    tree::{NoSink, Reader},
+};
 
 use super::{
     link::{Asked, Guard, Link},
-    pending::{Ended, Inbox, Lane, Next, Pending, Reply, Sending},
+    pending::{Ended, Inbox, Lane, Next, Pending, Promised, Reply, Sending},
     primitive::{aborted, ready},
     unreadable,
 };
@@ -25,7 +28,7 @@ use crate::{
     offer::hex,
     protocol::{
         self,
-        resource::{SentOf, WrittenOf},
+        resource::{PrefixOf, SentOf, WrittenOf},
         write,
     },
 };
@@ -40,8 +43,11 @@ pub(super) fn upload(
     if cancel.is_cancelled() {
         return ready(aborted());
     }
-    let Upload { size, sha256, overwrite } = promise;
-    let opening = |id| write(&protocol::Upload { id, workspace, path, size, sha256, overwrite });
+    let opening = |id| {
+        let Upload { shape, size, sha256, overwrite, keep, from } = promise;
+        let shape = shape.into();
+        write(&protocol::Upload { id, workspace, path, shape, size, sha256, overwrite, keep, from })
+    };
     let moved = Arc::new(Notify::new());
     let shape = |mut pending: Pending| {
         let moved = Arc::clone(&moved);
@@ -123,12 +129,20 @@ async fn send_all(
     Ok(())
 }
 
-pub(super) fn download(link: &Arc<Link>, at: Request) -> BoxFuture<'static, Answer<Download>> {
+pub(super) fn download(
+    link: &Arc<Link>,
+    at: Request,
+    wanted: Wanted,
+) -> BoxFuture<'static, Answer<Download>> {
     let Request { path, expected: workspace, cancel } = at;
     if cancel.is_cancelled() {
         return ready(aborted());
     }
-    let opening = |id| write(&protocol::Download { id, workspace, path });
+    let shape = wanted.shape;
+    let opening = |id| {
+        let after = wanted.after.clone().map(PrefixOf::from);
+        write(&protocol::Download { id, workspace, path, shape: shape.into(), after })
+    };
     let inbox = Arc::new(Inbox::default());
     let reply = Reply::Download(Arc::clone(&inbox));
     let id = match link.ask_for(Lane::Downloads, reply, opening, |pending| pending) {
@@ -145,11 +159,29 @@ pub(super) fn download(link: &Arc<Link>, at: Request) -> BoxFuture<'static, Answ
                 inbox.promised().await?
             }
         };
-        let SentOf { size, sha256 } = promise.clone();
-        let arriving = Arriving { inbox, guard, cancel, promise, hasher: Sha256::new(), n_come: 0 };
+        let Promised { sent, from } = promise;
+        let there = wanted.after.map_or(0, |prefix| prefix.size);
+        if sent.size < from || (from != 0 && from != there) {
+            return Err(mismatch("it goes on where nothing is"));
+        }
+        let SentOf { size, sha256 } = sent.clone();
+        let check = match shape {
+            // Of a file that goes on the beginning is not here, and its receiver checks the whole.
+            Shape::File if from == 0 => Check::File(Sha256::new()),
+            Shape::Tree if from == 0 => Check::Tree(Box::new(Reader::new(size, sha256.clone()))),
+            Shape::File | Shape::Tree => Check::Rest,
+        };
+        let arriving = Arriving { inbox, guard, cancel, promise: sent, check, n_come: from };
         let bytes = stream::unfold(Some(arriving), next).boxed();
-        Ok(Download { size, sha256, bytes })
+        Ok(Download { size, sha256, from, bytes })
     })
+}
+
+/// What vouches for the bytes.
+enum Check {
+    File(Sha256),
+    Tree(Box<Reader>),
+    Rest,
 }
 
 /// A download on its way.
@@ -158,7 +190,7 @@ struct Arriving {
     guard: Guard,
     cancel: CancellationToken,
     promise: SentOf,
-    hasher: Sha256,
+    check: Check,
     n_come: u64,
 }
 
@@ -200,7 +232,11 @@ impl Arriving {
                 return Ok(None);
             }
         };
-        self.hasher.update(&piece);
+        match &mut self.check {
+            Check::File(hasher) => hasher.update(&piece),
+            Check::Tree(reader) => reader.feed(&piece, &mut NoSink)?,
+            Check::Rest => {}
+        }
         self.n_come += piece.len() as u64;
         if self.promise.size < self.n_come {
             return Err(mismatch("more bytes came than were promised"));
@@ -220,8 +256,12 @@ impl Arriving {
     }
 
     fn check(&self, sent: &SentOf) -> Answer<()> {
-        let found = hex(&self.hasher.clone().finalize());
-        if self.n_come != self.promise.size || found != self.promise.sha256 {
+        let is_right = match &self.check {
+            Check::File(hasher) => hex(&hasher.clone().finalize()) == self.promise.sha256,
+            Check::Tree(reader) => reader.whole().is_some(),
+            Check::Rest => true,
+        };
+        if self.n_come != self.promise.size || !is_right {
             return Err(mismatch("what came is not what was promised"));
         }
         if *sent != self.promise {

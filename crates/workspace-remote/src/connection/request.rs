@@ -1,7 +1,7 @@
 //! Turns the messages that ask for something into work, and says what they need to begin.
 
 use vocab::{limits::WRITE_BYTES_MAX, outcome::Failure};
-use workspace::primitive::{ExecRequest, Upload};
+use workspace::primitive::{ExecRequest, Upload, Wanted};
 
 use super::{
     gate::Room,
@@ -84,13 +84,26 @@ pub(super) fn read(message: ClientMessage) -> Meant {
         ClientMessage::Upload(one) => {
             content = Content::Feeding { flow: Inflow::default(), finished: false };
             room = Room::Uploads;
-            let promise = Upload { size: one.size, sha256: one.sha256, overwrite: one.overwrite };
+            let promise = Upload {
+                shape: one.shape.into(),
+                size: one.size,
+                sha256: one.sha256,
+                overwrite: one.overwrite,
+                keep: one.keep,
+                from: one.from,
+            };
             (one.id, Work::Upload(At { workspace: one.workspace, path: one.path }, promise))
+        }
+        ClientMessage::HeldUpload(one) => {
+            let file = Upload::of_file(one.size, one.sha256, one.overwrite);
+            let promise = Upload { shape: one.shape.into(), ..file };
+            (one.id, Work::Held(At { workspace: one.workspace, path: one.path }, promise))
         }
         ClientMessage::Download(one) => {
             content = sending();
             room = Room::Downloads;
-            (one.id, Work::Download(at!(one)))
+            let wanted = Wanted { shape: one.shape.into(), after: one.after.map(Into::into) };
+            (one.id, Work::Download(At { workspace: one.workspace, path: one.path }, wanted))
         }
         ClientMessage::Catalog(one) => return Meant::Catalog(one.id),
         ClientMessage::Cancel(one) => return Meant::Cancel(one.id),

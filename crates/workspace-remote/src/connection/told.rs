@@ -30,9 +30,9 @@ pub enum Space {
 
 impl Connection {
     /// Tells what a download promises.
-    pub fn promise(&mut self, id: u64, size: u64, sha256: String) {
+    pub fn promise(&mut self, id: u64, (size, sha256): (u64, String), from: u64) {
         if self.requests.contains_key(&id) {
-            self.send(write(&Begin { id, size, sha256 }));
+            self.send(write(&Begin { id, size, sha256, from }));
         }
     }
 

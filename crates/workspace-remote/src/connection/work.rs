@@ -7,7 +7,7 @@ use vocab::{
 };
 use workspace::{
     call,
-    primitive::{Access, ExecRequest, Upload},
+    primitive::{Access, ExecRequest, Upload, Wanted},
 };
 
 use crate::{frame::Frame, protocol};
@@ -38,7 +38,8 @@ pub enum Work {
     ImageMime(At),
     Exec(At, ExecRequest),
     Upload(At, Upload),
-    Download(At),
+    Held(At, Upload),
+    Download(At, Wanted),
 }
 
 impl Work {
@@ -59,7 +60,8 @@ impl Work {
             | Self::Glob(..)
             | Self::Grep(..)
             | Self::ImageMime(_)
-            | Self::Download(_) => false,
+            | Self::Held(..)
+            | Self::Download(..) => false,
         }
     }
 }

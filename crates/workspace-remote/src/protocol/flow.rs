@@ -47,10 +47,13 @@ message! {
     "begin" Begin {
         /// The request.
         id: u64,
-        /// How many bytes come.
+        /// How many bytes it has.
         size: u64,
-        /// SHA-256 of them.
+        /// SHA-256 of a file, or of a directory's manifest.
         sha256: String,
+        /// How many of them do not come, since they are there.
+        #[serde(default)]
+        from: u64,
     }
 }
 

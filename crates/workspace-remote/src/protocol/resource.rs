@@ -113,22 +113,75 @@ operation! {
     }
 }
 
+/// What travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// A file.
+    #[default]
+    File,
+    /// A directory, as one stream.
+    Tree,
+}
+
+/// The beginning of what travels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrefixOf {
+    /// How many bytes.
+    pub size: u64,
+    /// SHA-256 of them.
+    pub sha256: String,
+}
+
 operation! {
-    /// Uploads a file that comes in pieces. Ends in `result` with [`WrittenOf`].
+    /// Uploads a file or directory that comes in pieces. Ends in `result` with [`WrittenOf`].
     "upload" Upload {
-        /// Exactly how many bytes come.
+        /// What comes.
+        #[serde(default)]
+        shape: Shape,
+        /// Of how many bytes it is.
         size: u64,
-        /// SHA-256 of them, 64 lower-case hexadecimal digits.
+        /// SHA-256 of a file, or of a directory's manifest: 64 lower-case hexadecimal digits.
         sha256: String,
         /// Whether an existing file may be replaced.
+        #[serde(default)]
+        overwrite: bool,
+        /// Whether what has come is kept for a while when the client is lost.
+        #[serde(default)]
+        keep: bool,
+        /// How many of the bytes were kept; the pieces go on from there.
+        #[serde(default)]
+        from: u64,
+    }
+}
+
+operation! {
+    /// Asks what is kept of an upload that broke off. Ends in `result` with [`PrefixOf`].
+    "held" HeldUpload {
+        /// What it was.
+        #[serde(default)]
+        shape: Shape,
+        /// Of how many bytes it was.
+        size: u64,
+        /// Its SHA-256.
+        sha256: String,
+        /// Whether it was to replace a file.
         #[serde(default)]
         overwrite: bool,
     }
 }
 
 operation! {
-    /// Downloads a file or artifact: `begin`, pieces, then `result` with [`SentOf`].
-    "download" Download {}
+    /// Downloads a file, directory or artifact: `begin`, pieces, then `result` with [`SentOf`].
+    "download" Download {
+        /// What shall come.
+        #[serde(default)]
+        shape: Shape,
+        /// What is there of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<PrefixOf>,
+    }
 }
 
 /// How much came.
@@ -255,6 +308,8 @@ macro_rules! same {
 
 same!(enum Access = primitive::Access { Read, ReadWrite });
 same!(enum Kind = primitive::Kind { File, Dir, Link, Other });
+same!(enum Shape = primitive::Shape { File, Tree });
+same!(struct PrefixOf = primitive::Prefix { size, sha256 });
 same!(struct WrittenOf = primitive::Written { size, sha256, created });
 same!(struct StatOf = primitive::Stat { kind, size, modified_at, mode });
 same!(struct EntryOf = primitive::DirEntry { name, kind });

@@ -38,6 +38,7 @@ use crate::{
 struct Hand {
     cancel: CancellationToken,
     feed: Option<mpsc::Sender<Fed>>,
+    is_upload: bool,
 }
 
 /// What the workspace does for a connection.
@@ -47,6 +48,8 @@ struct Running {
     hands: HashMap<u64, Hand>,
     leaving: HashMap<u64, Leaving>,
     notices: Arc<Notices>,
+    /// Whether the client was lost, and did not leave: what has come of its uploads may be kept then.
+    lost: bool,
 }
 
 impl Drop for Running {
@@ -168,6 +171,7 @@ impl Session {
             }
             let now = self.now();
             let (connection, line) = (&mut self.connection, &mut self.line);
+            self.running.end_the_idle(connection, now);
             if !self.running.send_content(connection, line, now) {
                 break;
             }
@@ -218,7 +222,7 @@ impl Session {
         let notices = Arc::clone(&self.running.notices);
         let hands = Hands { cancel: cancel.clone(), notices, fed };
         let workspace = Arc::clone(&self.present.borrow().workspace);
-        self.running.hands.insert(id, Hand { cancel, feed });
+        self.running.hands.insert(id, Hand { cancel, feed, is_upload: feeds });
         self.running.works.push(work::start(&workspace, id, work, hands));
     }
 
@@ -322,7 +326,7 @@ impl Session {
             Event::Late if self.drained => self.go_away(),
             // Silence loses the line; grace that is over ends the connection.
             Event::Late if transport.take().is_some() => self.lost(),
-            Event::Late => self.connection.abandon(),
+            Event::Late => self.abandon_lost(),
             Event::Room => {}
         }
     }
@@ -371,8 +375,13 @@ impl Session {
     fn lost(&mut self) {
         match &self.resumable {
             Some(resumable) if !self.drained => self.deadline = Instant::now() + resumable.grace,
-            Some(_) | None => self.connection.abandon(),
+            Some(_) | None => self.abandon_lost(),
         }
+    }
+
+    fn abandon_lost(&mut self) {
+        self.running.lost = !self.drained;
+        self.connection.abandon();
     }
 
     fn take_over(&mut self, takeover: Takeover, transport: &mut Option<Transport>) {

@@ -32,7 +32,7 @@ use crate::{
     frame::Frame,
     protocol::{
         ValueOf,
-        resource::{EntryOf, LineOf, ReportOf, SizeOf, StatOf, WrittenOf},
+        resource::{EntryOf, LineOf, PrefixOf, ReportOf, SizeOf, StatOf, WrittenOf},
         write,
     },
 };
@@ -121,7 +121,7 @@ fn fed(
             Some(Fed::Finished) => None,
             None => {
                 let message = "the client left before all of the upload had come";
-                Some((Err(Failure::not_started("aborted", message)), None))
+                Some((Err(Failure::not_started("connection_lost", message)), None))
             }
         }
     };
@@ -245,8 +245,9 @@ pub(super) fn start(
             let sent = valued(id, workspace.upload(at(path), promise, bytes), WrittenOf::from);
             beside(id, sent)
         }
-        Work::Download(path) => {
-            let opened = workspace.download(at(path));
+        Work::Held(path, promise) => valued(id, workspace.held(at(path), promise), PrefixOf::from),
+        Work::Download(path, wanted) => {
+            let opened = workspace.download(at(path), wanted);
             Box::pin(async move {
                 match opened.await {
                     Ok(download) => Told::Began(id, download),

@@ -17,7 +17,7 @@ use workspace::{
     call::{Call, CallContext, Envelope},
     fake::Fake,
     law,
-    primitive::{Request, Upload},
+    primitive::{Request, Upload, Wanted},
     source::{OwnedWorkspace, Workspace},
 };
 
@@ -166,7 +166,7 @@ const OPERATIONS: &[Operation] = &[
         name: "upload",
         reads: false,
         ask: |workspace| {
-            let promise = Upload { size: LONG_BYTES, sha256: long_hash(), overwrite: false };
+            let promise = Upload::of_file(LONG_BYTES, long_hash(), false);
             let bytes = stream::iter([Ok(long())]).boxed();
             let sent = workspace.upload(at(&*workspace, "new"), promise, bytes);
             sent.map(|written| written.map(drop)).boxed()
@@ -197,7 +197,7 @@ const OPERATIONS: &[Operation] = &[
         name: "download",
         reads: true,
         ask: |workspace| {
-            let opened = workspace.download(at(&*workspace, "old"));
+            let opened = workspace.download(at(&*workspace, "old"), Wanted::file());
             async move {
                 let pieces: Vec<_> = opened.await?.bytes.collect().await;
                 pieces.into_iter().collect::<Result<Vec<Bytes>, _>>().map(drop)

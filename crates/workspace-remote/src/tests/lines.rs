@@ -295,7 +295,7 @@ async fn an_upload_that_nobody_waits_for_leaves_nothing() {
     let connector = rig::connector(&server, &Wire::Memory(Cut::never()));
     let remote = RemoteWorkspace::connect(connector, rig::options(&fake)).await.unwrap();
     let workspace = remote.borrow();
-    let promise = Upload { size: 6, sha256: "0".repeat(64), overwrite: false };
+    let promise = Upload::of_file(6, "0".repeat(64), false);
     let bytes = stream::iter([Ok(Bytes::from_static(b"abc"))]).chain(stream::pending()).boxed();
     let mut sent = workspace.upload(at(&*workspace, "u"), promise, bytes);
     assert!((&mut sent).now_or_never().is_none());

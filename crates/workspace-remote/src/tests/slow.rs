@@ -14,7 +14,8 @@ use workspace::{
     catalog::Catalog,
     fake::Fake,
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, LineMatch, Request, Stat, Upload, Written,
+        Access, Answer, DirEntry, Download, Exec, LineMatch, Prefix, Request, Stat, Upload, Wanted,
+        Written,
     },
     source::{ToolSource, Workspace},
 };
@@ -149,7 +150,11 @@ impl Workspace for Slow {
         self.inner.upload(at, promise, bytes)
     }
 
-    fn download(&self, at: Request) -> BoxFuture<'static, Answer<Download>> {
-        self.inner.download(at)
+    fn held(&self, at: Request, promise: Upload) -> BoxFuture<'static, Answer<Prefix>> {
+        self.inner.held(at, promise)
+    }
+
+    fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>> {
+        self.inner.download(at, wanted)
     }
 }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use workspace::{
-    primitive::{ExecRequest, Request, Upload},
+    primitive::{ExecRequest, Request, Upload, Wanted},
     source::{OwnedWorkspace, Workspace},
 };
 
@@ -78,11 +78,11 @@ async fn transfers(what: &str, workspace: &dyn Workspace, content: &Bytes) {
     let pieces = std::iter::from_fn(move || {
         (!rest.is_empty()).then(|| Ok(rest.split_to(rest.len().min(256 << 10))))
     });
-    let promise = Upload { size: FILE_BYTES as u64, sha256, overwrite: true };
+    let promise = Upload::of_file(FILE_BYTES as u64, sha256, true);
     workspace.upload(at(workspace, "big"), promise, stream::iter(pieces).boxed()).await.unwrap();
     rate(&format!("{what} upload"), FILE_BYTES, start.elapsed());
     let start = Instant::now();
-    let mut download = workspace.download(at(workspace, "big")).await.unwrap();
+    let mut download = workspace.download(at(workspace, "big"), Wanted::file()).await.unwrap();
     println!("{what} download begins after {:?}", start.elapsed());
     let mut n_come = 0;
     while let Some(piece) = download.bytes.next().await {

@@ -12,8 +12,8 @@ use workspace::{
     call::{Call, CallContext},
     catalog::Catalog,
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, ExecReport, ExecRequest, LineMatch, Request,
-        Stat, Upload, Written,
+        Access, Answer, DirEntry, Download, Exec, ExecReport, ExecRequest, LineMatch, Prefix,
+        Request, Stat, Upload, Wanted, Written,
     },
     source::{ToolSource, Workspace},
 };
@@ -133,9 +133,14 @@ impl Workspace for Witness {
         self.inner.upload(at, promise, bytes)
     }
 
-    fn download(&self, at: Request) -> BoxFuture<'static, Answer<Download>> {
+    fn held(&self, at: Request, promise: Upload) -> BoxFuture<'static, Answer<Prefix>> {
+        self.saw("held", &at.path);
+        self.inner.held(at, promise)
+    }
+
+    fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>> {
         self.saw("download", &at.path);
-        self.inner.download(at)
+        self.inner.download(at, wanted)
     }
 }
 

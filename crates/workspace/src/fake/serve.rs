@@ -14,12 +14,13 @@ use vocab::{
     outcome::{Failure, Outcome},
 };
 
-use super::{Fake, State, glob, missing};
+use super::{Fake, State, glob, missing, tree};
 use crate::{
     call::{Call, CallContext},
     catalog::Catalog,
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, Kind, LineMatch, Request, Stat, Upload, Written,
+        Access, Answer, DirEntry, Download, Exec, Kind, LineMatch, Prefix, Request, Shape, Stat,
+        Upload, Wanted, Written,
     },
     source::{ToolSource, Workspace},
 };
@@ -249,6 +250,12 @@ impl Workspace for Fake {
             }
             let pieces: Vec<Bytes> = bytes.try_collect().await?;
             let content = Bytes::from(pieces.concat());
+            if promise.shape == Shape::Tree {
+                let act = |state: &mut State, path: String| {
+                    tree::upload(state, &path, &promise, &content)
+                };
+                return fake.answer(&at, act).await;
+            }
             let kept = content.len() as u64 == promise.size && sha256(&content) == promise.sha256;
             let write = fake.answer(&at, |state, path| {
                 if state.files.contains_key(&path) && !promise.overwrite {
@@ -265,11 +272,18 @@ impl Workspace for Fake {
         })
     }
 
-    fn download(&self, at: Request) -> BoxFuture<'static, Answer<Download>> {
+    fn held(&self, at: Request, _: Upload) -> BoxFuture<'static, Answer<Prefix>> {
+        self.answer(&at, |_, _| Ok(Prefix { size: 0, sha256: String::new() }))
+    }
+
+    fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>> {
         self.answer(&at, |state, path| {
+            if wanted.shape == Shape::Tree {
+                return tree::download(state, &path);
+            }
             let content = state.file(&path)?.clone();
             let (size, sha256) = (content.len() as u64, sha256(&content));
-            Ok(Download { size, sha256, bytes: stream::iter([Ok(content)]).boxed() })
+            Ok(Download { size, sha256, from: 0, bytes: stream::iter([Ok(content)]).boxed() })
         })
     }
 }

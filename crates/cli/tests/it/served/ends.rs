@@ -68,7 +68,7 @@ async fn a_polite_signal_ends_all_that_runs_and_leaves_nothing() {
     let call = bash(&*workspace, "trap '' TERM; echo $$ >pid; while :; do sleep 1; done");
     let running = tokio::spawn(workspace.call(call, CallContext::detached()));
     let pieces = stream::iter([Ok(Bytes::from_static(b"half"))]).chain(stream::pending());
-    let promise = Upload { size: 8, sha256: "0".repeat(64), overwrite: false };
+    let promise = Upload::of_file(8, "0".repeat(64), false);
     let uploading =
         tokio::spawn(workspace.upload(at(&*workspace, "half"), promise, pieces.boxed()));
     let pid = loop {

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use vocab::ids::{CallId, RunId};
 use workspace::{
     call::{Call, CallContext, Envelope},
-    primitive::{Access, ExecRequest, Request, Upload},
+    primitive::{Access, ExecRequest, Request, Upload, Wanted},
     source::{OwnedWorkspace as _, Workspace},
 };
 
@@ -124,17 +124,13 @@ async fn tried(workspace: &dyn Workspace, path: &str) -> String {
     say(&workspace.glob(at(), "**".into(), 100).await);
     say(&workspace.grep(at(), "nobody".into(), 100).await);
     say(&workspace.detect_image_mime(at()).await);
-    if let Ok(mut download) = workspace.download(at()).await {
+    if let Ok(mut download) = workspace.download(at(), Wanted::file()).await {
         while let Some(Ok(bytes)) = download.bytes.next().await {
             say(&String::from_utf8_lossy(&bytes));
         }
     }
     say(&workspace.write(at(), Bytes::from_static(b"written")).await);
-    let promise = Upload {
-        size: 3,
-        sha256: workspace_remote::offer::hex(&Sha256::digest(b"new")),
-        overwrite: true,
-    };
+    let promise = Upload::of_file(3, workspace_remote::offer::hex(&Sha256::digest(b"new")), true);
     let bytes = stream::iter([Ok(Bytes::from_static(b"new"))]).boxed();
     say(&workspace.upload(at(), promise, bytes).await);
     say(&workspace.mkdir(at(), true).await);
@@ -203,11 +199,7 @@ async fn no_operation_leaves_the_root_by_any_way() {
         fs::hard_link(far.join("secret-name"), home.path("work").join(name)).unwrap();
     }
     let before = outside(&far);
-    let promise = Upload {
-        size: 3,
-        sha256: workspace_remote::offer::hex(&Sha256::digest(b"new")),
-        overwrite: true,
-    };
+    let promise = Upload::of_file(3, workspace_remote::offer::hex(&Sha256::digest(b"new")), true);
     let bytes = stream::iter([Ok(Bytes::from_static(b"new"))]).boxed();
     workspace.upload(at(&*workspace, "uploaded"), promise, bytes).await.unwrap();
     workspace.write(at(&*workspace, "put"), Bytes::from_static(b"new")).await.unwrap();

@@ -43,8 +43,8 @@ impl Session {
         while let Some(action) = self.connection.next_action() {
             self.act(action);
         }
-        self.running.hands.values().for_each(|hand| hand.cancel.cancel());
-        self.running.hands.values_mut().for_each(|hand| drop(hand.feed.take()));
+        let lost = self.running.lost;
+        self.running.hands.values_mut().for_each(|hand| hand.end(lost));
         self.running.leaving.clear();
         let works = &mut self.running.works;
         let ended = async { while works.next().await.is_some() {} };

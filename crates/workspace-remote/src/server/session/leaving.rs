@@ -5,12 +5,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use vocab::{
-    limits::TRANSFER_PIECE_BYTES,
+    limits::{TRANSFER_IDLE_MS, TRANSFER_PIECE_BYTES},
     outcome::{Effect, Failure},
 };
 use workspace::primitive::{Answer, Download};
 
-use super::Running;
+use super::{Hand, Running};
 use crate::{
     connection::{Connection, work::Ending},
     frame::Frame,
@@ -24,6 +24,8 @@ pub(super) struct Leaving {
     /// What of the present piece has not gone.
     rest: Bytes,
     after: After,
+    /// When something of it last went, or came to be sent.
+    moved: Duration,
 }
 
 /// What comes once the present piece has gone.
@@ -55,6 +57,17 @@ fn aborted(effect: Effect) -> Ending {
     Ending::Failed(Failure::new("aborted", effect, message))
 }
 
+impl Hand {
+    /// Ends the work. An upload of a client that was lost hears that nothing more comes, and decides what becomes
+    /// of what has.
+    pub(super) fn end(&mut self, lost: bool) {
+        self.feed = None;
+        if !(lost && self.is_upload) {
+            self.cancel.cancel();
+        }
+    }
+}
+
 impl Running {
     /// Hands something to an upload; one that has ended takes nothing.
     pub(super) fn feed(&mut self, id: u64, fed: Fed) {
@@ -67,7 +80,7 @@ impl Running {
     /// Ends work early. Content that is only being sent ends at once.
     pub(super) fn cancel(&mut self, id: u64, connection: &mut Connection, now: Duration) {
         if let Some(hand) = self.hands.get_mut(&id) {
-            hand.cancel.cancel();
+            hand.end(self.lost);
         }
         let effect = match self.leaving.remove(&id).map(|leaving| leaving.after) {
             Some(After::Ran(_)) => Effect::Completed,
@@ -85,14 +98,14 @@ impl Running {
             Told::Content(id, rest, last) => {
                 let exec = connection.runs(id);
                 let after = if exec { After::Ran(last) } else { After::Looked(last) };
-                self.leaving.insert(id, Leaving { rest, after });
+                self.leaving.insert(id, Leaving { rest, after, moved: now });
             }
             Told::Began(id, download) => {
-                let Download { size, sha256, bytes } = download;
-                connection.promise(id, size, sha256.clone());
-                let promise = Promise { size, sha256, n_come: 0 };
+                let Download { size, sha256, from, bytes } = download;
+                connection.promise(id, (size, sha256.clone()), from);
+                let promise = Promise { size, sha256, n_come: from };
                 let after = After::Next(Source { promise, bytes });
-                self.leaving.insert(id, Leaving { rest: Bytes::new(), after });
+                self.leaving.insert(id, Leaving { rest: Bytes::new(), after, moved: now });
             }
             Told::Piece(id, piece, bytes) => {
                 let Some(leaving) = self.leaving.remove(&id) else { return };
@@ -101,7 +114,7 @@ impl Running {
                     Some(Ok(rest)) => {
                         promise.n_come += rest.len() as u64;
                         let after = After::Next(Source { promise, bytes });
-                        self.leaving.insert(id, Leaving { rest, after });
+                        self.leaving.insert(id, Leaving { rest, after, moved: now });
                     }
                     Some(Err(failure)) => self.end(id, Ending::Failed(failure), connection, now),
                     None => {
@@ -122,6 +135,29 @@ impl Running {
     fn end(&mut self, id: u64, ending: Ending, connection: &mut Connection, now: Duration) {
         self.hands.remove(&id);
         connection.end(id, ending, now);
+    }
+
+    /// Ends what nobody takes: whoever gives no credit has its place no longer than whoever sends nothing.
+    pub(super) fn end_the_idle(&mut self, connection: &mut Connection, now: Duration) {
+        let limit = Duration::from_millis(TRANSFER_IDLE_MS);
+        let is_idle = |leaving: &Leaving| {
+            !matches!(leaving.after, After::Asked(_)) && now.saturating_sub(leaving.moved) >= limit
+        };
+        let idle: Vec<u64> =
+            self.leaving.iter().filter(|(_, one)| is_idle(one)).map(|(id, _)| *id).collect();
+        for id in idle {
+            let effect = match self.leaving.remove(&id).map(|leaving| leaving.after) {
+                Some(After::Ran(_)) => Effect::Completed,
+                Some(After::Looked(_) | After::Next(_) | After::Asked(_)) | None => {
+                    Effect::NotStarted
+                }
+            };
+            if let Some(hand) = self.hands.get_mut(&id) {
+                hand.end(false);
+            }
+            let message = "nothing of the content was taken for too long";
+            self.end(id, Ending::Failed(Failure::new("timeout", effect, message)), connection, now);
+        }
     }
 
     /// Sends one piece of everything that may go. False when nothing could.
@@ -145,6 +181,7 @@ impl Running {
                 if let Some(frame) = connection.piece_of(id, &leaving.rest.split_to(len)) {
                     line.push(frame);
                 }
+                leaving.moved = now;
                 moved = true;
             }
             if leaving.rest.is_empty() && !matches!(leaving.after, After::Asked(_)) {
@@ -161,11 +198,12 @@ impl Running {
                 After::Next(Source { promise, bytes }) => {
                     self.works.push(work::pull(id, bytes));
                     let after = After::Asked(promise);
-                    self.leaving.insert(id, Leaving { rest: Bytes::new(), after });
+                    self.leaving.insert(id, Leaving { rest: Bytes::new(), after, moved: now });
                 }
                 After::Asked(promise) => {
                     let after = After::Asked(promise);
-                    self.leaving.insert(id, Leaving { rest: leaving.rest, after });
+                    self.leaving
+                        .insert(id, Leaving { rest: leaving.rest, after, moved: leaving.moved });
                 }
             }
         }
