@@ -6,6 +6,7 @@ pub(crate) mod bench;
 mod calls;
 mod disks;
 mod transfers;
+mod trees;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_law_holds_for_a_directory() {

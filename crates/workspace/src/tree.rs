@@ -148,7 +148,8 @@ impl Manifest {
         let written: Written = serde_json::from_slice(&json)
             .map_err(|_| TreeError::Form("its manifest cannot be read"))?;
         let entries = written.entries;
-        let is_ordered = entries.is_sorted_by(|a, b| compare(a.path(), b.path()) == Ordering::Less);
+        let is_ordered =
+            entries.is_sorted_by(|a, b| compare(a.path(), b.path()) != Ordering::Greater);
         if !is_ordered {
             return Err(TreeError::Form("its entries are not in order"));
         }

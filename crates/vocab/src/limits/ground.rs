@@ -319,7 +319,7 @@ limits! { GROUND:
         "workspace_local::uploads_that_broke_off_are_kept_for_a_while";
     COPY_ATTEMPTS_MAX: u32 = 5, "attempts",
         "of one copy, each of which goes on where the one before broke off",
-        "workspace::a_copy_goes_on_where_it_broke_off";
+        "cli::a_copy_goes_on_where_it_broke_off";
 
     // provider
     SSE_LINE_BYTES_MAX: usize = 4 << 20, "bytes",

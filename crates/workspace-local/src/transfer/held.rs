@@ -72,8 +72,7 @@ impl Held {
         drop(all);
     }
 
-    fn forget_the_old(&self) {
-        let now = Instant::now();
+    fn forget_the_old(&self, now: Instant) {
         let old: Vec<Kept> = {
             let mut kept = self.kept();
             let (young, old) = kept.drain(..).partition(|one| now < one.until);
@@ -111,7 +110,7 @@ pub(super) fn keep(site: &Arc<Site>, promise: &Upload, come: Come) {
         if let Some(site) = site.upgrade() {
             let files = site.files.clone();
             // A directory takes a while to be removed. When the pool is closed, so is the workspace.
-            files.submit(Box::new(move || site.held.forget_the_old())).ok();
+            files.submit(Box::new(move || site.held.forget_the_old(until))).ok();
         }
     });
     drop(gone);
