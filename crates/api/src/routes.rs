@@ -111,6 +111,7 @@ routes! {
     WorkspaceAdd    workspace_add    Post   "/workspaces"                  Person Json   "Adds a workspace once it was opened; one without a runtime as it is.";
     WorkspaceAttach workspace_attach Post   "/workspaces/{workspace}/attach" Person Json "Attaches a runtime to a workspace that was added without one.";
     WorkspaceDetach workspace_detach Post   "/workspaces/{workspace}/detach" Person Json "Lets the runtime of a workspace go.";
+    WorkspaceCopy   workspace_copy   Post   "/workspaces/copy"             Person Events "Copies a file or directory between workspaces and this machine, tells how far it has come, and stops when nobody listens any more.";
     WorkspaceRemove workspace_rm     Delete "/workspaces/{workspace}"      Person Json   "Removes a workspace that was added, and its token; what it stands for stays.";
     SecretHas       secret_has       Post   "/secrets/has"                 Caller Json   "Tells whether a key is stored for a provider.";
     SecretSet       secret_set       Post   "/secrets/set"                 Person Json   "Stores the key of a provider.";

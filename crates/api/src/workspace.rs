@@ -1,4 +1,5 @@
-//! Registered workspaces: listed, added, attached, removed. No shape here holds a token.
+//! Registered workspaces: listed, added, attached, removed, and files that are copied between them. No shape here holds
+//! a token.
 
 use serde::{Deserialize, Serialize};
 use vocab::place::{Link, Place, Source};
@@ -53,4 +54,66 @@ pub struct AttachWorkspace {
 #[must_use]
 pub fn token_name(workspace: &str) -> String {
     format!("workspace/{workspace}")
+}
+
+/// One end of a copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CopyEnd {
+    /// A registered workspace; this machine's files when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// Where in it; a whole path where there is no workspace.
+    pub path: String,
+}
+
+/// The body of `POST /workspaces/copy`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CopyRequest {
+    /// What is copied.
+    pub from: CopyEnd,
+    /// Where to. Into a directory that is there it goes under its own name.
+    pub to: CopyEnd,
+    /// Whether a directory may be copied, with all in it.
+    #[serde(default)]
+    pub recursive: bool,
+    /// Whether an existing file may be replaced. Directories are never replaced.
+    #[serde(default)]
+    pub overwrite: bool,
+}
+
+/// The name of the event that tells how far a copy has come, with [`CopyProgress`] as data.
+pub const COPY_PROGRESS: &str = "stead-copy";
+/// The name of the last event of a copy, with [`CopyDone`] as data.
+pub const COPY_DONE: &str = "stead-copied";
+/// The name of the last event of a copy that failed, with a problem as data.
+pub const COPY_FAILED: &str = "stead-copy-failed";
+
+/// How far a copy has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyProgress {
+    /// Bytes that are there.
+    pub bytes: u64,
+    /// Bytes of the whole.
+    pub size: u64,
+    /// The attempt, from 1; each goes on where the one before broke off.
+    pub attempt: u32,
+}
+
+/// What was copied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyDone {
+    /// Where it went.
+    pub path: String,
+    /// Whether it is a directory.
+    pub directory: bool,
+    /// Bytes that stand there: of a directory, with the list of its entries.
+    pub size: u64,
+    /// SHA-256 of a file, or of a directory's list of entries with their hashes.
+    pub sha256: String,
+    /// Whether nothing had that name before.
+    pub created: bool,
+    /// Bytes that were there from an attempt that broke off.
+    pub resumed_from: u64,
 }

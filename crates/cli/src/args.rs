@@ -1,6 +1,7 @@
 //! The command line as it was typed.
 
 mod attach;
+mod copy;
 pub(crate) mod inside;
 mod jobs;
 mod logs;
@@ -13,6 +14,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use vocab::{message::Mode, outcome::Failure};
 
 pub(crate) use attach::Attach;
+pub(crate) use copy::Copy;
 pub(crate) use jobs::{Asks, Bg, Jobs, Ls, Rm, Until, Upgrade, View, Wait, Which};
 pub(crate) use logs::{Export, Logs, Place};
 pub(crate) use refuse::refuse;
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     /// Adds, lists, attaches and serves workspaces: the places where agents act
     #[command(subcommand)]
     Workspace(Workspace),
+    /// Copies files and directories between workspaces and this machine
+    Cp(Copy),
     /// Stores, asks about and forgets the keys of providers
     #[command(subcommand)]
     Secrets(Secrets),

@@ -2,6 +2,7 @@
 
 pub(crate) mod attach;
 pub(crate) mod completions;
+mod copy;
 pub(crate) mod daemon;
 pub(crate) mod debug;
 mod demo;
@@ -38,6 +39,7 @@ pub(crate) fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
         Command::Report(report) => report::run(report),
         Command::Hooks(command) => hooks::run(command),
         Command::Workspace(command) => workspace::run(command),
+        Command::Cp(copy) => copy::run(copy),
         Command::Debug(command) => debug::run(command),
         Command::Completions { shell } => completions::shell(shell),
         Command::Man { dir } => completions::man(&dir),

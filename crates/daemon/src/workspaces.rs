@@ -103,6 +103,10 @@ impl Slot {
         let is_unused = Arc::strong_count(slot) == 1 && Arc::strong_count(&slot.used) == 1;
         is_unused && !slot.owned.get().is_some_and(|owned| owned.is_busy())
     }
+
+    fn is_lost(&self) -> bool {
+        self.owned.get().is_some_and(|owned| owned.link() == Link::Lost)
+    }
 }
 
 /// A borrowed workspace. The place stays open while somebody holds one.
@@ -235,7 +239,13 @@ impl Workspaces {
     fn slot(&self, directory: &Directory) -> Result<Arc<Slot>, Failure> {
         let mut open = self.lock();
         if let Some(slot) = open.get(directory) {
-            return Ok(Arc::clone(slot));
+            if !slot.is_lost() {
+                return Ok(Arc::clone(slot));
+            }
+            // Its line is gone for good; whoever still works there hears of it, and the next one calls anew.
+            if let Some(lost) = open.remove(directory) {
+                tokio::spawn(close_slot(lost));
+            }
         }
         if open.len() >= WORKSPACES_OPEN_MAX {
             let idle = open.iter().find(|(_, slot)| Slot::is_idle(slot));

@@ -70,6 +70,8 @@ pub(crate) enum Text {
     Name,
     /// A path.
     Path,
+    /// A path in a workspace, as it is written there.
+    Within,
     /// A session's title.
     Title,
     /// A person's words about an answer.
@@ -82,7 +84,7 @@ impl Text {
     fn bytes_max(self) -> usize {
         match self {
             Self::Name => limits::REQUEST_NAME_BYTES_MAX,
-            Self::Path => limits::REQUEST_PATH_BYTES_MAX,
+            Self::Path | Self::Within => limits::REQUEST_PATH_BYTES_MAX,
             Self::Title => limits::REQUEST_TITLE_BYTES_MAX,
             Self::Reason => limits::ANSWER_REASON_BYTES_MAX,
             Self::Key => limits::IDEMPOTENCY_KEY_BYTES_MAX,

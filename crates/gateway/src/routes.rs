@@ -20,6 +20,7 @@ use crate::{
 mod agent;
 mod chat;
 mod content;
+mod copies;
 mod daemon;
 mod events;
 mod jobs;
@@ -112,6 +113,7 @@ async fn answer(services: &Services, endpoint: Endpoint, ask: Ask) -> Result<Rep
         Endpoint::WorkspaceList => workspaces::list(services).await,
         Endpoint::WorkspaceAdd => Box::pin(workspaces::add(services, &ask)).await,
         Endpoint::WorkspaceAttach => Box::pin(workspaces::attach(services, &ask)).await,
+        Endpoint::WorkspaceCopy => copies::copy(services, &ask).await,
         Endpoint::WorkspaceDetach => workspaces::detach(services, &ask).await,
         Endpoint::WorkspaceRemove => workspaces::remove(services, &ask).await,
         Endpoint::SecretHas => secrets::has(services, &ask),

@@ -15,8 +15,8 @@ use vocab::{
 };
 use workspace::{
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, ExecReport, ExecRequest, Kind, LineMatch, Prefix,
-        Request, Stat, Upload, Wanted, Written,
+        Access, Answer, DirEntry, Download, Exec, ExecReport, ExecRequest, HeldUpload, Kind,
+        LineMatch, Request, Shape, Stat, Upload, Wanted, Written,
     },
     source::Workspace,
 };
@@ -278,8 +278,8 @@ impl Workspace for LocalWorkspace {
         transfer::upload(&self.0, at, promise, bytes)
     }
 
-    fn held(&self, at: Request, promise: Upload) -> BoxFuture<'static, Answer<Prefix>> {
-        transfer::held::held(&self.0, at, promise)
+    fn held(&self, at: Request, shape: Shape) -> BoxFuture<'static, Answer<Option<HeldUpload>>> {
+        transfer::held::held(&self.0, at, shape)
     }
 
     fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>> {

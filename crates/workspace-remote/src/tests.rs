@@ -13,5 +13,6 @@ mod transcripts;
 mod crowds;
 mod sockets;
 mod conformance;
+mod copies;
 
 pub(crate) use self::sockets::Trust;

@@ -3,28 +3,49 @@
 //! What was copied is checked by whoever receives it, before it has its name. A copy that broke off goes on where both
 //! sides agree on what is there; nothing is told to a terminal here.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    any::Any,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, future::BoxFuture};
 use tokio_util::sync::CancellationToken;
 use vocab::{
-    limits::COPY_ATTEMPTS_MAX,
+    limits::{COPY_ATTEMPTS_MAX, COPY_PAUSE_MS},
     outcome::{Effect, Failure},
 };
 
 use crate::{
-    primitive::{Answer, Kind, Prefix, Request, Shape, Upload, Wanted, Written},
+    primitive::{Answer, HeldUpload, Kind, Request, Shape, Upload, Wanted, Written},
     source::Workspace,
 };
+
+/// A workspace that was opened for a copy, and what keeps it open.
+pub struct Opened {
+    /// The workspace.
+    pub workspace: Arc<dyn Workspace>,
+    /// Whatever must live as long as it is used.
+    pub keep: Box<dyn Any + Send + Sync>,
+}
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Opened").finish_non_exhaustive()
+    }
+}
+
+/// Opens a workspace; once more where its line was lost.
+pub type Open = Arc<dyn Fn() -> BoxFuture<'static, Answer<Opened>> + Send + Sync>;
 
 /// One end of a copy.
 #[derive(Clone)]
 pub struct End {
-    /// The workspace.
-    pub workspace: Arc<dyn Workspace>,
+    /// Opens its workspace.
+    pub open: Open,
     /// The path as written.
     pub path: String,
 }
@@ -32,6 +53,40 @@ pub struct End {
 impl std::fmt::Debug for End {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("End").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl End {
+    /// Builds one in a workspace that is open.
+    #[must_use]
+    pub fn within(workspace: Arc<dyn Workspace>, path: &str) -> Self {
+        let open: Open = Arc::new(move || {
+            let workspace = Arc::clone(&workspace);
+            Box::pin(std::future::ready(Ok(Opened { workspace, keep: Box::new(()) })))
+        });
+        Self { open, path: path.to_owned() }
+    }
+
+    async fn opened(&self) -> Answer<Place> {
+        let opened = (self.open)().await?;
+        Ok(Place { opened, path: self.path.clone() })
+    }
+}
+
+/// An end that is open.
+struct Place {
+    opened: Opened,
+    path: String,
+}
+
+impl Place {
+    fn workspace(&self) -> &Arc<dyn Workspace> {
+        &self.opened.workspace
+    }
+
+    fn at(&self, cancel: &CancellationToken) -> Request {
+        let (path, expected) = (self.path.clone(), self.workspace().id());
+        Request { path, expected, cancel: cancel.child_token() }
     }
 }
 
@@ -60,6 +115,8 @@ pub struct Progress {
 pub struct Copied {
     /// What it is.
     pub shape: Shape,
+    /// Where it went.
+    pub path: String,
     /// What was written.
     pub written: Written,
     /// How many bytes were there from an earlier attempt, the last time.
@@ -77,38 +134,40 @@ pub async fn copy(
     cancel: &CancellationToken,
     tell: Arc<dyn Fn(Progress) + Send + Sync>,
 ) -> Answer<Copied> {
-    let shape = shape_of(from, options, cancel).await?;
-    let mut attempt = 1;
+    let (mut attempt, mut landed) = (1, None);
     loop {
-        let one = Attempt { ends: (from, to), options, shape, cancel, tell: &tell, attempt };
-        match one.run().await {
-            Err(failure) if attempt < COPY_ATTEMPTS_MAX && is_worth_another(&failure) => {
-                attempt += 1
-            }
-            // The attempt before may have been done though nobody heard of it.
-            Err(failure) if attempt > 1 && failure.code == "already_exists" => {
-                return one.is_done().await.ok_or(failure);
-            }
-            ended => return ended,
+        let one = Attempt { options, cancel, tell: &tell, attempt };
+        let failure = match one.run(from, to, &mut landed).await {
+            Ok(copied) => return Ok(copied),
+            Err(failure) => failure,
+        };
+        if attempt == COPY_ATTEMPTS_MAX || !is_worth_another(&failure) {
+            return Err(failure);
         }
-        if cancel.is_cancelled() {
-            return Err(Failure::not_started("aborted", "the copy was stopped"));
+        // A line comes back or it does not; asking at once only finds it gone.
+        let pause = Duration::from_millis(COPY_PAUSE_MS << (attempt - 1));
+        tokio::select! {
+            () = cancel.cancelled() => {
+                return Err(Failure::not_started("aborted", "the copy was stopped"));
+            }
+            () = tokio::time::sleep(pause) => attempt += 1,
         }
     }
 }
 
 /// Tells whether a line broke, and nothing else.
 fn is_worth_another(failure: &Failure) -> bool {
-    let is_line = matches!(failure.code.as_str(), "connection_lost" | "source_lost");
+    let is_line =
+        matches!(failure.code.as_str(), "connection_lost" | "source_lost" | "unreachable");
     is_line && failure.effect != Effect::Completed
 }
 
-async fn shape_of(from: &End, options: Options, cancel: &CancellationToken) -> Answer<Shape> {
+async fn shape_of(from: &Place, options: Options, cancel: &CancellationToken) -> Answer<Shape> {
     // An address of an output names a file, and no directory has one.
     if from.path.contains("://") {
         return Ok(Shape::File);
     }
-    let stat = from.workspace.stat(at(from, cancel)).await?;
+    let stat = from.workspace().stat(from.at(cancel)).await?;
     match stat.kind {
         Kind::Dir if options.recursive => Ok(Shape::Tree),
         Kind::Dir => {
@@ -119,62 +178,90 @@ async fn shape_of(from: &End, options: Options, cancel: &CancellationToken) -> A
     }
 }
 
-fn at(end: &End, cancel: &CancellationToken) -> Request {
-    let (path, expected) = (end.path.clone(), end.workspace.id());
-    Request { path, expected, cancel: cancel.child_token() }
+/// Says where it goes: into a directory that is there, under the source's own name.
+async fn land(from: &Place, to: &mut Place, cancel: &CancellationToken) -> Answer<()> {
+    let is_dir = match to.workspace().stat(to.at(cancel)).await {
+        Ok(stat) => stat.kind == Kind::Dir,
+        Err(failure) if failure.code == "not_found" => false,
+        Err(failure) => return Err(failure),
+    };
+    if !is_dir && to.path.ends_with('/') {
+        return Err(Failure::not_started("not_found", format!("{}: no such directory", to.path)));
+    }
+    if !is_dir {
+        return Ok(());
+    }
+    let name = from.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    if matches!(name, "" | "." | "..") {
+        let why = format!("{}: is a directory, and the source has no name in it", to.path);
+        return Err(Failure::not_started("is_a_directory", why).with_hint("name the target"));
+    }
+    to.path = match to.path.trim_end_matches('/') {
+        "" | "." => name.to_owned(),
+        dir => format!("{dir}/{name}"),
+    };
+    Ok(())
 }
 
 struct Attempt<'a> {
-    ends: (&'a End, &'a End),
     options: Options,
-    shape: Shape,
     cancel: &'a CancellationToken,
     tell: &'a Arc<dyn Fn(Progress) + Send + Sync>,
     attempt: u32,
 }
 
 impl Attempt<'_> {
-    /// Tells what was copied where the target is what the source is.
-    async fn is_done(&self) -> Option<Copied> {
-        let (from, to) = self.ends;
-        let wanted = || Wanted { shape: self.shape, after: None };
-        let source = from.workspace.download(at(from, self.cancel), wanted()).await.ok()?;
-        let target = to.workspace.download(at(to, self.cancel), wanted()).await.ok()?;
-        let is_same = (source.size, &source.sha256) == (target.size, &target.sha256);
-        let written = Written { size: target.size, sha256: target.sha256, created: true };
-        is_same.then_some(Copied { shape: self.shape, written, resumed_from: 0 })
+    /// `landed` is where it goes, once that was found out: later it may be there.
+    async fn run(&self, from: &End, to: &End, landed: &mut Option<String>) -> Answer<Copied> {
+        let (from, mut to) = (from.opened().await?, to.opened().await?);
+        let shape = shape_of(&from, self.options, self.cancel).await?;
+        match landed {
+            Some(path) => to.path.clone_from(path),
+            None => {
+                land(&from, &mut to, self.cancel).await?;
+                *landed = Some(to.path.clone());
+            }
+        }
+        let (written, resumed_from) = match self.send(&from, &to, shape).await {
+            Err(failure) if self.attempt > 1 && failure.code == "already_exists" => {
+                (self.was_done(&from, &to, shape).await.ok_or(failure)?, 0)
+            }
+            sent => sent?,
+        };
+        Ok(Copied { shape, path: to.path, written, resumed_from })
     }
 
-    async fn run(&self) -> Answer<Copied> {
-        let (from, to) = self.ends;
-        let wanted = |after| Wanted { shape: self.shape, after };
-        let request = at(from, self.cancel);
-        let first_cancel = request.cancel.clone();
-        let mut download = from.workspace.download(request, wanted(None)).await?;
-        let mut promise = Upload {
-            shape: self.shape,
+    /// Tells what was written where an attempt before was done though nobody heard of it: the target is what the source
+    /// is.
+    async fn was_done(&self, from: &Place, to: &Place, shape: Shape) -> Option<Written> {
+        let wanted = || Wanted { shape, after: None };
+        let source = from.workspace().download(from.at(self.cancel), wanted()).await.ok()?;
+        let target = to.workspace().download(to.at(self.cancel), wanted()).await.ok()?;
+        let is_same = (source.size, &source.sha256) == (target.size, &target.sha256);
+        let written = Written { size: target.size, sha256: target.sha256, created: true };
+        is_same.then_some(written)
+    }
+
+    async fn send(&self, from: &Place, to: &Place, shape: Shape) -> Answer<(Written, u64)> {
+        let ask = |after| from.workspace().download(from.at(self.cancel), Wanted { shape, after });
+        let overwrite = self.options.overwrite && shape == Shape::File;
+        let held = to.workspace().held(to.at(self.cancel), shape).await?;
+        let held = held.filter(|held| held.overwrite == overwrite);
+        let mut download = ask(held.as_ref().map(|held| held.prefix.clone())).await?;
+        let is_of =
+            |held: HeldUpload| (held.size, held.sha256) == (download.size, download.sha256.clone());
+        if download.from > 0 && !held.is_some_and(is_of) {
+            // It begins the same and is another one by now.
+            download = ask(None).await?;
+        }
+        let promise = Upload {
+            shape,
             size: download.size,
             sha256: download.sha256.clone(),
-            overwrite: self.options.overwrite,
+            overwrite,
             keep: true,
-            from: 0,
+            from: download.from,
         };
-        let held = to.workspace.held(at(to, self.cancel), promise.clone()).await;
-        // A target that keeps nothing is sent all of it.
-        let held = held.unwrap_or(Prefix { size: 0, sha256: String::new() });
-        if held.size > 0 {
-            first_cancel.cancel();
-            drop(download);
-            download =
-                from.workspace.download(at(from, self.cancel), wanted(Some(held.clone()))).await?;
-            let is_same = (download.size, &download.sha256) == (promise.size, &promise.sha256);
-            if is_same && download.from == held.size {
-                promise.from = held.size;
-            } else if download.from > 0 {
-                return Err(lost_track());
-            }
-            (promise.size, promise.sha256) = (download.size, download.sha256.clone());
-        }
         let (size, attempt, tell) = (promise.size, self.attempt, Arc::clone(self.tell));
         let n_bytes = AtomicU64::new(promise.from);
         tell(Progress { n_bytes: promise.from, size, attempt });
@@ -188,15 +275,9 @@ impl Attempt<'_> {
             Err(failure) => Err(source_lost(failure)),
         });
         let resumed_from = promise.from;
-        let upload = to.workspace.upload(at(to, self.cancel), promise, bytes.boxed());
-        let written = upload.await?;
-        Ok(Copied { shape: self.shape, written, resumed_from })
+        let upload = to.workspace().upload(to.at(self.cancel), promise, bytes.boxed());
+        Ok((upload.await?, resumed_from))
     }
-}
-
-fn lost_track() -> Failure {
-    Failure::not_started("path_changed", "the source changed between two attempts")
-        .with_hint("copy it again")
 }
 
 /// Tells the target that its source's line broke, which is no reason to forget what has come.

@@ -19,8 +19,8 @@ use crate::{
     call::{Call, CallContext},
     catalog::Catalog,
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, LineMatch, Prefix, Request, Stat, Upload, Wanted,
-        Written,
+        Access, Answer, DirEntry, Download, Exec, HeldUpload, LineMatch, Request, Shape, Stat,
+        Upload, Wanted, Written,
     },
     source::{ToolSource, Workspace},
 };
@@ -143,8 +143,8 @@ impl<A: Workspace + ?Sized, B: ToolSource + ?Sized> Workspace for Joined<A, B> {
         self.first.upload(at, promise, bytes)
     }
 
-    fn held(&self, at: Request, promise: Upload) -> BoxFuture<'static, Answer<Prefix>> {
-        self.first.held(at, promise)
+    fn held(&self, at: Request, shape: Shape) -> BoxFuture<'static, Answer<Option<HeldUpload>>> {
+        self.first.held(at, shape)
     }
 
     fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>> {

@@ -128,6 +128,19 @@ pub struct Prefix {
     pub sha256: String,
 }
 
+/// An upload that broke off, as far as it came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldUpload {
+    /// Of how many bytes it was.
+    pub size: u64,
+    /// Its promised SHA-256.
+    pub sha256: String,
+    /// Whether it was to replace a file.
+    pub overwrite: bool,
+    /// What has come.
+    pub prefix: Prefix,
+}
+
 /// What is wanted of a download.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {

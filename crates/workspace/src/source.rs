@@ -14,8 +14,8 @@ use crate::{
     call::{Call, CallContext},
     catalog::Catalog,
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, LineMatch, Prefix, Request, Stat, Upload, Wanted,
-        Written,
+        Access, Answer, DirEntry, Download, Exec, HeldUpload, LineMatch, Request, Shape, Stat,
+        Upload, Wanted, Written,
     },
 };
 
@@ -87,8 +87,8 @@ pub trait Workspace: ToolSource {
         bytes: BoxStream<'static, Answer<Bytes>>,
     ) -> BoxFuture<'static, Answer<Written>>;
 
-    /// Tells what is kept of an upload with that promise that broke off; an empty beginning when nothing is.
-    fn held(&self, at: Request, promise: Upload) -> BoxFuture<'static, Answer<Prefix>>;
+    /// Tells what is kept of the last upload to that path that broke off.
+    fn held(&self, at: Request, shape: Shape) -> BoxFuture<'static, Answer<Option<HeldUpload>>>;
 
     /// Hands out a file or directory, or the artifact that a `stead-artifact://` text names, in pieces.
     fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>>;

@@ -40,6 +40,15 @@ pub(crate) fn count(n: u64) -> String {
     }
 }
 
+/// Says how many bytes, in the unit that fits.
+pub(crate) fn bytes(n: u64) -> String {
+    let units = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let Some((name, unit)) = units.iter().find(|(_, unit)| *unit <= n) else {
+        return format!("{n} B");
+    };
+    format!("{}.{} {name}", n / unit, n % unit * 10 / unit)
+}
+
 /// Says how large a model's window is, as its maker does: in round thousands, of either kind.
 pub(crate) fn window(tokens: u32) -> String {
     for (unit, name) in [(1_000_000, "M"), (1 << 20, "M"), (1_000, "k"), (1 << 10, "k")] {

@@ -58,6 +58,10 @@ impl OwnedWorkspace for Owner {
         self.path.ends_with("busy")
     }
 
+    fn link(&self) -> Link {
+        if self.path.ends_with("lost") { Link::Lost } else { Link::Open }
+    }
+
     fn close(self: Box<Self>) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             self.closed.0.lock().unwrap_or_else(PoisonError::into_inner).push(self.path.clone());
@@ -99,6 +103,19 @@ async fn a_place_where_something_was_left_running_is_not_idle() {
     let refused = workspaces.at(Path::new("/one more")).await.err().unwrap();
     assert_eq!(refused.code, "too_many_workspaces");
     assert_eq!(places.closed(), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn a_workspace_whose_line_is_lost_for_good_is_opened_anew() {
+    let places = InMemory::default();
+    let workspaces = Workspaces::new(Arc::new(places.clone()));
+    for (path, is_same) in [("/far/lost", false), ("/far", true)] {
+        let first = workspaces.at(Path::new(path)).await.unwrap();
+        let second = workspaces.at(Path::new(path)).await.unwrap();
+        assert_eq!(Arc::ptr_eq(&first.workspace(), &second.workspace()), is_same, "{path}");
+    }
+    places.wait_for(1).await;
+    assert_eq!(places.closed(), [PathBuf::from("/far/lost")]);
 }
 
 #[tokio::test]

@@ -12,7 +12,8 @@ use workspace::{
     call::{Call, CallContext},
     catalog::Catalog,
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, LineMatch, Prefix, Stat, Upload, Wanted, Written,
+        Access, Answer, DirEntry, Download, Exec, HeldUpload, LineMatch, Shape, Stat, Upload,
+        Wanted, Written,
     },
     source::ToolSource,
 };
@@ -94,7 +95,7 @@ impl Workspace for Deaf {
         Box::pin(pending())
     }
 
-    fn held(&self, _: Request, _: Upload) -> BoxFuture<'static, Answer<Prefix>> {
+    fn held(&self, _: Request, _: Shape) -> BoxFuture<'static, Answer<Option<HeldUpload>>> {
         Box::pin(pending())
     }
 

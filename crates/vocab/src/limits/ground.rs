@@ -317,9 +317,15 @@ limits! { GROUND:
     HELD_UPLOAD_MS: u64 = 600_000, "ms",
         "how long one is kept; a line that is away for longer is another day's",
         "workspace_local::uploads_that_broke_off_are_kept_for_a_while";
+    COPY_PROGRESS_MS: u64 = 100, "ms",
+        "between two reports of how far a copy has come; faster than eyes",
+        "cli::files_and_directories_go_and_come_and_go_on";
+    COPY_PAUSE_MS: u64 = 250, "ms",
+        "before the second attempt of a copy, and twice as long before each further one: a line comes back meanwhile",
+        "workspace_remote::a_copy_goes_on_where_it_broke_off";
     COPY_ATTEMPTS_MAX: u32 = 5, "attempts",
         "of one copy, each of which goes on where the one before broke off",
-        "cli::a_copy_goes_on_where_it_broke_off";
+        "workspace_remote::a_copy_goes_on_where_it_broke_off";
 
     // provider
     SSE_LINE_BYTES_MAX: usize = 4 << 20, "bytes",

@@ -153,10 +153,11 @@ async fn an_upload_that_broke_off_goes_on_where_it_was() {
         let half = bytes.len() / 2;
         broke_off(&bench, "copy", &promise, &bytes[..half]).await;
         assert!(!bench.root().join("copy").exists());
-        let held = bench.workspace.held(bench.at("copy"), promise.clone()).await.unwrap();
+        let held = bench.workspace.held(bench.at("copy"), promise.shape).await.unwrap().unwrap();
         let expected = Prefix { size: half as u64, sha256: hex(&Sha256::digest(&bytes[..half])) };
-        assert_eq!(held, expected);
-        let rest = Wanted { after: Some(held), ..wanted.clone() };
+        assert_eq!((held.size, &held.sha256), (promise.size, &promise.sha256));
+        assert_eq!(held.prefix, expected);
+        let rest = Wanted { after: Some(held.prefix), ..wanted.clone() };
         let (again, rest) = fetched(&bench, source, rest).await.unwrap();
         assert_eq!((again.from, rest.len()), (half as u64, bytes.len() - half));
         let promise = Upload { from: again.from, ..promise };
@@ -210,8 +211,14 @@ async fn uploads_that_broke_off_are_kept_up_to_a_bound() {
     for n in 0..=HELD_UPLOADS_MAX {
         broke_off(&bench, "x", &promise(n), b"half").await;
     }
-    let held = async |n| bench.workspace.held(bench.at("x"), promise(n)).await.unwrap().size;
-    assert_eq!((held(0).await, held(1).await, held(HELD_UPLOADS_MAX).await), (0, 4, 4));
+    let held = bench.workspace.held(bench.at("x"), Shape::File).await.unwrap().unwrap();
+    assert_eq!((held.sha256, held.prefix.size), (promise(HELD_UPLOADS_MAX).sha256, 4));
+    // The oldest one has made room.
+    for (n, code) in [(0, "not_held"), (1, "transfer_mismatch")] {
+        let goes_on = Upload { from: 4, ..promise(n) };
+        assert_eq!(sent(&bench, "x", goes_on, b"").await.unwrap_err().code, code);
+    }
+    broke_off(&bench, "x", &promise(1), b"half").await;
     assert_eq!(temporaries(&bench), HELD_UPLOADS_MAX);
     // Whoever does not ask for it has nothing kept, and neither has whoever stops it.
     broke_off(&bench, "y", &Upload { keep: false, ..promise(0) }, b"half").await;
@@ -240,7 +247,7 @@ async fn uploads_that_broke_off_are_kept_for_a_while() {
     while temporaries(&bench) > 0 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(bench.workspace.held(bench.at("x"), promise).await.unwrap().size, 0);
+    assert_eq!(bench.workspace.held(bench.at("x"), Shape::File).await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -15,9 +15,9 @@ use vocab::{
     outcome::Failure,
     path::WorkspacePath,
 };
-use workspace::primitive::{Answer, Prefix, Request, Shape, Upload};
+use workspace::primitive::{Answer, HeldUpload, Request, Shape, Upload};
 
-use super::{Step, arriving::Come, check_promise};
+use super::{Step, arriving::Come};
 use crate::{primitive, site::Site, stop::Stop};
 
 /// What makes two uploads the same one.
@@ -116,14 +116,13 @@ pub(super) fn keep(site: &Arc<Site>, promise: &Upload, come: Come) {
     drop(gone);
 }
 
-/// Tells what is kept of an upload.
+/// Tells what is kept of the last upload to a path.
 pub(crate) fn held(
     site: &Arc<Site>,
     at: Request,
-    promise: Upload,
-) -> BoxFuture<'static, Answer<Prefix>> {
-    let checked = primitive::check_id(site, &at).and_then(|()| check_promise(&promise));
-    if let Err(failure) = checked {
+    shape: Shape,
+) -> BoxFuture<'static, Answer<Option<HeldUpload>>> {
+    if let Err(failure) = primitive::check_id(site, &at) {
         return Box::pin(std::future::ready(Err(failure)));
     }
     let stop = Stop::new(at.cancel.clone(), &site.clock, None);
@@ -131,9 +130,14 @@ pub(crate) fn held(
     let site = Arc::clone(site);
     step.run(move || {
         stop.start()?;
-        let key = Key::of(&site.root.parse(&at.path)?, &promise);
+        let path = site.root.parse(&at.path)?;
         let kept = site.held.kept();
-        let found = kept.iter().find(|one| one.key == key).map(|one| one.come.prefix());
-        Ok(found.unwrap_or(Prefix { size: 0, sha256: String::new() }))
+        let is_meant = |one: &&Kept| one.key.shape == shape && one.key.path == path;
+        Ok(kept.iter().rev().find(is_meant).map(|one| HeldUpload {
+            size: one.key.size,
+            sha256: one.key.sha256.clone(),
+            overwrite: one.key.overwrite,
+            prefix: one.come.prefix(),
+        }))
     })
 }

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use vocab::{ids::WorkspaceId, limits::WRITE_BYTES_MAX, outcome::Failure};
 use workspace::{
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, ExecReport, ExecRequest, LineMatch, Prefix,
-        Request, Stat, Upload, Wanted, Written,
+        Access, Answer, DirEntry, Download, Exec, ExecReport, ExecRequest, HeldUpload, LineMatch,
+        Request, Shape, Stat, Upload, Wanted, Written,
     },
     source::Workspace,
 };
@@ -23,8 +23,8 @@ use crate::{
     connection::Outflow,
     frame::Frame,
     protocol::{
-        self, AccessFile, Glob, Grep, HeldUpload, ImageMime, Mkdir, ReadFile, Readdir, WriteFile,
-        resource::{EntryOf, LineOf, PrefixOf, ReportOf, SizeOf, StatOf, WrittenOf},
+        self, AccessFile, Glob, Grep, ImageMime, Mkdir, ReadFile, Readdir, WriteFile,
+        resource::{EntryOf, HeldOf, LineOf, ReportOf, SizeOf, StatOf, WrittenOf},
         write,
     },
 };
@@ -190,13 +190,11 @@ impl Workspace for RemoteWorkspace {
         transfer::upload(&self.0, at, promise, bytes)
     }
 
-    fn held(&self, at: Request, promise: Upload) -> BoxFuture<'static, Answer<Prefix>> {
-        let Upload { shape, size, sha256, overwrite, keep: _, from: _ } = promise;
+    fn held(&self, at: Request, shape: Shape) -> BoxFuture<'static, Answer<Option<HeldUpload>>> {
         let opening = |At { id, workspace, path }| {
-            let shape = shape.into();
-            write(&HeldUpload { id, workspace, path, shape, size, sha256, overwrite })
+            write(&protocol::HeldUpload { id, workspace, path, shape: shape.into() })
         };
-        self.primitive(at, opening, same, |prefix: PrefixOf, _| Ok(prefix.into()))
+        self.primitive(at, opening, same, |held: Option<HeldOf>, _| Ok(held.map(Into::into)))
     }
 
     fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>> {

@@ -94,11 +94,7 @@ pub(super) fn read(message: ClientMessage) -> Meant {
             };
             (one.id, Work::Upload(At { workspace: one.workspace, path: one.path }, promise))
         }
-        ClientMessage::HeldUpload(one) => {
-            let file = Upload::of_file(one.size, one.sha256, one.overwrite);
-            let promise = Upload { shape: one.shape.into(), ..file };
-            (one.id, Work::Held(At { workspace: one.workspace, path: one.path }, promise))
-        }
+        ClientMessage::HeldUpload(one) => (one.id, Work::Held(at!(one), one.shape.into())),
         ClientMessage::Download(one) => {
             content = sending();
             room = Room::Downloads;

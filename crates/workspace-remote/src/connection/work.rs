@@ -7,7 +7,7 @@ use vocab::{
 };
 use workspace::{
     call,
-    primitive::{Access, ExecRequest, Upload, Wanted},
+    primitive::{Access, ExecRequest, Shape, Upload, Wanted},
 };
 
 use crate::{frame::Frame, protocol};
@@ -38,7 +38,7 @@ pub enum Work {
     ImageMime(At),
     Exec(At, ExecRequest),
     Upload(At, Upload),
-    Held(At, Upload),
+    Held(At, Shape),
     Download(At, Wanted),
 }
 

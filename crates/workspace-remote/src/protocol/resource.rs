@@ -157,19 +157,26 @@ operation! {
 }
 
 operation! {
-    /// Asks what is kept of an upload that broke off. Ends in `result` with [`PrefixOf`].
+    /// Asks what is kept of the last upload to a path that broke off. Ends in `result` with [`HeldOf`] or null.
     "held" HeldUpload {
         /// What it was.
         #[serde(default)]
         shape: Shape,
-        /// Of how many bytes it was.
-        size: u64,
-        /// Its SHA-256.
-        sha256: String,
-        /// Whether it was to replace a file.
-        #[serde(default)]
-        overwrite: bool,
     }
+}
+
+/// An upload that broke off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeldOf {
+    /// Of how many bytes it was.
+    pub size: u64,
+    /// Its SHA-256.
+    pub sha256: String,
+    /// Whether it was to replace a file.
+    pub overwrite: bool,
+    /// What has come.
+    pub prefix: PrefixOf,
 }
 
 operation! {
@@ -309,6 +316,7 @@ macro_rules! same {
 same!(enum Access = primitive::Access { Read, ReadWrite });
 same!(enum Kind = primitive::Kind { File, Dir, Link, Other });
 same!(enum Shape = primitive::Shape { File, Tree });
+same!(struct HeldOf = primitive::HeldUpload { size, sha256, overwrite, prefix });
 same!(struct PrefixOf = primitive::Prefix { size, sha256 });
 same!(struct WrittenOf = primitive::Written { size, sha256, created });
 same!(struct StatOf = primitive::Stat { kind, size, modified_at, mode });

@@ -32,7 +32,7 @@ use crate::{
     frame::Frame,
     protocol::{
         ValueOf,
-        resource::{EntryOf, LineOf, PrefixOf, ReportOf, SizeOf, StatOf, WrittenOf},
+        resource::{EntryOf, HeldOf, LineOf, ReportOf, SizeOf, StatOf, WrittenOf},
         write,
     },
 };
@@ -245,7 +245,9 @@ pub(super) fn start(
             let sent = valued(id, workspace.upload(at(path), promise, bytes), WrittenOf::from);
             beside(id, sent)
         }
-        Work::Held(path, promise) => valued(id, workspace.held(at(path), promise), PrefixOf::from),
+        Work::Held(path, shape) => {
+            valued(id, workspace.held(at(path), shape), |held| held.map(HeldOf::from))
+        }
         Work::Download(path, wanted) => {
             let opened = workspace.download(at(path), wanted);
             Box::pin(async move {

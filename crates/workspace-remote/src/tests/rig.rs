@@ -96,7 +96,7 @@ pub(super) fn fake() -> Arc<dyn Workspace> {
 
 /// A directory that is served, with programs.
 pub(super) struct Local {
-    _root: TempDir,
+    root: TempDir,
     _artifacts: TempDir,
     pub(super) owner: Box<dyn OwnedWorkspace>,
 }
@@ -108,6 +108,12 @@ impl Local {
         let mut options = Options::new(root.path(), artifacts.path().join("a"));
         options.grants = Grants { exec: Some(ExecGrant::by_owner()), mounts: true };
         let owner = LocalWorkspace::open(options).unwrap();
-        Self { _root: root, _artifacts: artifacts, owner }
+        Self { root, _artifacts: artifacts, owner }
+    }
+
+    /// Moves something that is there, and nothing that is not.
+    #[expect(clippy::disallowed_methods, reason = "looks at the real directory that is served")]
+    pub(super) fn rename(&self, from: &str, to: &str) {
+        std::fs::rename(self.root.path().join(from), self.root.path().join(to)).ok();
     }
 }

@@ -14,8 +14,8 @@ use workspace::{
     catalog::Catalog,
     fake::Fake,
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, LineMatch, Prefix, Request, Stat, Upload, Wanted,
-        Written,
+        Access, Answer, DirEntry, Download, Exec, HeldUpload, LineMatch, Request, Shape, Stat,
+        Upload, Wanted, Written,
     },
     source::{ToolSource, Workspace},
 };
@@ -150,8 +150,8 @@ impl Workspace for Slow {
         self.inner.upload(at, promise, bytes)
     }
 
-    fn held(&self, at: Request, promise: Upload) -> BoxFuture<'static, Answer<Prefix>> {
-        self.inner.held(at, promise)
+    fn held(&self, at: Request, shape: Shape) -> BoxFuture<'static, Answer<Option<HeldUpload>>> {
+        self.inner.held(at, shape)
     }
 
     fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>> {

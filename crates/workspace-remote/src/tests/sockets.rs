@@ -16,7 +16,11 @@ use tokio::{
     sync::watch,
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
-use workspace::{law, primitive::Request, source::OwnedWorkspace};
+use workspace::{
+    law,
+    primitive::Request,
+    source::{OwnedWorkspace, Workspace},
+};
 
 use super::rig::{self, Local};
 use crate::{
@@ -78,6 +82,11 @@ fn open(server: &Server, listener: Listener) -> DropGuard {
 pub(super) fn dial(address: &str) -> Dial {
     let address: Address = address.parse().unwrap();
     Dial { address, token: Some(Secret::new(TOKEN.into())), tls: None }
+}
+
+pub(super) fn at(workspace: &dyn Workspace, path: &str) -> Request {
+    let cancel = CancellationToken::new();
+    Request { path: path.to_owned(), expected: workspace.id(), cancel }
 }
 
 async fn check(server: &Server, dial: Dial, local: &Local) {

@@ -12,8 +12,8 @@ use workspace::{
     call::{Call, CallContext},
     catalog::Catalog,
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, ExecReport, ExecRequest, LineMatch, Prefix,
-        Request, Stat, Upload, Wanted, Written,
+        Access, Answer, DirEntry, Download, Exec, ExecReport, ExecRequest, HeldUpload, LineMatch,
+        Request, Shape, Stat, Upload, Wanted, Written,
     },
     source::{ToolSource, Workspace},
 };
@@ -133,9 +133,9 @@ impl Workspace for Witness {
         self.inner.upload(at, promise, bytes)
     }
 
-    fn held(&self, at: Request, promise: Upload) -> BoxFuture<'static, Answer<Prefix>> {
+    fn held(&self, at: Request, shape: Shape) -> BoxFuture<'static, Answer<Option<HeldUpload>>> {
         self.saw("held", &at.path);
-        self.inner.held(at, promise)
+        self.inner.held(at, shape)
     }
 
     fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>> {

@@ -7,7 +7,7 @@ use super::*;
 use crate::fake::Fake;
 
 fn end(fake: &Fake, path: &str) -> End {
-    End { workspace: Arc::new(fake.clone()), path: path.to_owned() }
+    End::within(Arc::new(fake.clone()), path)
 }
 
 /// Copies, and returns how far it told that it had come.
@@ -48,8 +48,15 @@ async fn files_and_directories_are_copied_whole() {
     assert_eq!(copied(&ends.0, &ends.1, options).await.0, Err("is_a_directory".to_owned()));
     let recursive = Options { recursive: true, ..options };
     assert_eq!(copied(&ends.0, &ends.1, recursive).await.0.unwrap().shape, Shape::Tree);
+    // A directory that is there takes it in under its own name.
+    let into = copied(&end(&from, "d/"), &end(&to, "y"), recursive).await.0.unwrap();
+    assert_eq!(into.path, "y/d");
+    let top = copied(&end(&from, "d/a"), &end(&to, "."), options).await.0.unwrap();
+    assert_eq!(top.path, "a");
+    let nameless = copied(&end(&from, "."), &end(&to, "."), recursive).await.0;
+    assert_eq!(nameless, Err("is_a_directory".to_owned()));
     let cancel = CancellationToken::new();
-    let content = to.read(at(&end(&to, "y/b/c"), &cancel), 10).await;
+    let content = to.read(Request { path: "y/b/c".into(), expected: to.id(), cancel }, 10).await;
     assert_eq!(content, Ok(Bytes::from_static(b"two")));
     assert_eq!(copied(&end(&from, "z"), &ends.1, recursive).await.0, Err("not_found".to_owned()));
 }

@@ -19,8 +19,8 @@ use crate::{
     call::{Call, CallContext},
     catalog::Catalog,
     primitive::{
-        Access, Answer, DirEntry, Download, Exec, Kind, LineMatch, Prefix, Request, Shape, Stat,
-        Upload, Wanted, Written,
+        Access, Answer, DirEntry, Download, Exec, HeldUpload, Kind, LineMatch, Request, Shape,
+        Stat, Upload, Wanted, Written,
     },
     source::{ToolSource, Workspace},
 };
@@ -272,8 +272,8 @@ impl Workspace for Fake {
         })
     }
 
-    fn held(&self, at: Request, _: Upload) -> BoxFuture<'static, Answer<Prefix>> {
-        self.answer(&at, |_, _| Ok(Prefix { size: 0, sha256: String::new() }))
+    fn held(&self, at: Request, _: Shape) -> BoxFuture<'static, Answer<Option<HeldUpload>>> {
+        self.answer(&at, |_, _| Ok(None))
     }
 
     fn download(&self, at: Request, wanted: Wanted) -> BoxFuture<'static, Answer<Download>> {

@@ -167,6 +167,7 @@ impl Stage {
             workspaces: Arc::clone(&workspaces),
             models: Arc::new(One),
             settings: Settings {
+                project_files: true,
                 steps_max: 10,
                 answer_within: std::time::Duration::from_secs(3600),
             },
