@@ -95,6 +95,8 @@ pub(crate) struct WorkspaceEntry {
     pub(crate) remote: Option<String>,
     /// The authorities to trust there, in the place of the machine's.
     pub(crate) ca: Option<String>,
+    /// Which workspace is meant, where the runtime serves several.
+    pub(crate) channel: Option<String>,
     /// Or a host for ssh.
     pub(crate) ssh: Option<String>,
     /// The directory there.
@@ -108,7 +110,10 @@ impl WorkspaceEntry {
     /// Returns what it is; of those that were found good.
     fn place(&self) -> Place {
         match (&self.remote, &self.ssh) {
-            (Some(address), _) => Place::Remote { address: address.clone(), ca: self.ca.clone() },
+            (Some(address), _) => {
+                let (address, ca) = (address.clone(), self.ca.clone());
+                Place::Remote { address, ca, channel: self.channel.clone() }
+            }
             (None, Some(host)) => {
                 let root = self.root.clone().unwrap_or_default();
                 Place::Ssh { host: host.clone(), root, exec: self.exec }

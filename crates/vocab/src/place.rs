@@ -18,6 +18,9 @@ pub enum Place {
         /// A file of authorities to trust in the place of the machine's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ca: Option<String>,
+        /// Which workspace is meant, where the runtime serves several below a shared parent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        channel: Option<String>,
     },
     /// A runtime that is started over ssh, and speaks over its pipe.
     Ssh {

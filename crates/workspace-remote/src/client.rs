@@ -93,6 +93,8 @@ pub struct ClientOptions {
     pub program: Program,
     /// The root that must be served, if one was agreed on beforehand.
     pub expected_root: Option<String>,
+    /// Which workspace below a shared parent is meant, where the runtime serves several.
+    pub channel: Option<String>,
 }
 
 impl ClientOptions {
@@ -105,6 +107,7 @@ impl ClientOptions {
             wishes: Wishes { required: Vec::new(), optional },
             program: Program { name: name.to_owned(), version: version.to_owned() },
             expected_root: None,
+            channel: None,
         }
     }
 }

@@ -296,7 +296,8 @@ impl Connection {
     fn request(&mut self, asked: Asked, now: Duration) -> Result<(), Violation> {
         let Asked { id, work, room, content } = asked;
         self.check_fresh(id)?;
-        let transfers = matches!(room, Room::Uploads | Room::Downloads);
+        let transfers =
+            matches!(room, Room::Uploads | Room::Downloads) || matches!(work, Some(Work::Held(..)));
         let absent = (matches!(work, Some(Work::Exec(..))) && !self.served.exec)
             || (transfers && !self.agreed.has(capability::TRANSFER));
         if absent {

@@ -31,7 +31,10 @@ pub mod capability {
     /// Files may be uploaded and downloaded.
     pub const TRANSFER: &str = "transfer";
 
-    /// All that this build knows.
+    /// The greeting says which workspace below a shared parent is meant.
+    pub const CHANNEL: &str = "channel";
+
+    /// What a runtime offers that serves one workspace.
     pub const ALL: &[&str] = &[RESUME, TRANSFER];
 }
 

@@ -4,6 +4,7 @@
 //! waits for another.
 
 mod session;
+pub mod shared;
 mod work;
 
 use std::{
@@ -132,6 +133,31 @@ pub struct Status {
     pub gathered: u64,
 }
 
+impl Status {
+    fn of(gate: &Gate) -> Self {
+        let taken = |room| gate.taken(room);
+        Self {
+            connections: taken(Room::Connections),
+            calls: taken(Room::Calls),
+            uploads: taken(Room::Uploads),
+            downloads: taken(Room::Downloads),
+            gathered: taken(Room::Gathered),
+        }
+    }
+}
+
+/// Serves lines that were let in.
+pub trait Serve: Clone + Send + Sync + 'static {
+    /// Serves one until its connection is over. A connection outlives its line here, for as long as it is held.
+    fn serve_admitted(&self, line: Admitted) -> BoxFuture<'static, ()>;
+}
+
+impl Serve for Server {
+    fn serve_admitted(&self, line: Admitted) -> BoxFuture<'static, ()> {
+        self.serve(line)
+    }
+}
+
 /// Counts a line until it is over.
 struct Counted(Arc<Shared>);
 
@@ -148,6 +174,11 @@ impl Drop for Counted {
     }
 }
 
+fn resume_refused() -> Violation {
+    let message = "there is no such connection to take up again";
+    Violation::new(CloseStatus::Policy, "resume_refused", message)
+}
+
 fn draining() -> Violation {
     Violation::new(CloseStatus::GoingAway, "draining", "the runtime is about to end")
 }
@@ -157,12 +188,22 @@ impl Server {
     #[must_use]
     pub fn new(workspace: Arc<dyn Workspace>, options: ServerOptions) -> Self {
         let gate = Gate::new(options.runtime);
+        Self::with(workspace, options, gate, CancellationToken::new())
+    }
+
+    /// Serves a workspace beside others, with what all may take together.
+    fn with(
+        workspace: Arc<dyn Workspace>,
+        options: ServerOptions,
+        gate: Gate,
+        draining: CancellationToken,
+    ) -> Self {
         Self(Arc::new(Shared {
             options,
             gate,
             present: watch::Sender::new(Present::of(workspace)),
             held: Mutex::default(),
-            draining: CancellationToken::new(),
+            draining,
             n_lines: watch::Sender::new(0),
         }))
     }
@@ -170,14 +211,17 @@ impl Server {
     /// Returns what is held at present.
     #[must_use]
     pub fn status(&self) -> Status {
-        let taken = |room| self.0.gate.taken(room);
-        Status {
-            connections: taken(Room::Connections),
-            calls: taken(Room::Calls),
-            uploads: taken(Room::Uploads),
-            downloads: taken(Room::Downloads),
-            gathered: taken(Room::Gathered),
-        }
+        Status::of(&self.0.gate)
+    }
+
+    /// Tells whether there is no connection, none that is held either.
+    fn is_unused(&self) -> bool {
+        *self.0.n_lines.borrow() == 0
+    }
+
+    /// Tells whether a connection of that name can be taken up again here.
+    fn holds(&self, connection: &str) -> bool {
+        self.0.held().contains_key(connection)
     }
 
     /// Publishes the next generation: the same place with another catalog or other services. Every connection is
@@ -247,9 +291,7 @@ impl Server {
             None => Some(takeover),
         };
         if let Some(Takeover { transport, .. }) = refused {
-            let message = "there is no such connection to take up again";
-            refuse(transport, &Violation::new(CloseStatus::Policy, "resume_refused", message))
-                .await;
+            refuse(transport, &resume_refused()).await;
         }
     }
 

@@ -8,6 +8,7 @@ mod cuts;
 mod speed;
 mod slow;
 mod calls;
+mod channels;
 mod lines;
 mod transcripts;
 mod crowds;

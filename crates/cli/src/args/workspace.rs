@@ -64,6 +64,9 @@ pub(crate) struct Add {
     /// A runtime that is called: wss://HOST:PORT, ws:// on this machine, or unix:/PATH
     #[arg(long, value_name = "URL", value_hint = ValueHint::Other)]
     pub(crate) remote: Option<String>,
+    /// Which workspace is meant, where the runtime serves several below a parent
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::Other, requires = "remote")]
+    pub(crate) channel: Option<String>,
     /// A host for ssh: this program is put there where it is missing, and started for each line
     #[arg(long, value_name = "HOST", value_hint = ValueHint::Hostname, requires = "root")]
     pub(crate) ssh: Option<String>,

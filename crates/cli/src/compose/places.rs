@@ -55,7 +55,10 @@ impl Openings for Places {
             let name = registered.name.clone();
             let mut options = ClientOptions::new(env::PROGRAM, env!("CARGO_PKG_VERSION"), known());
             let connector = match registered.place {
-                Place::Remote { address, ca } => call(&unsealer, &name, &address, ca)?,
+                Place::Remote { address, ca, channel } => {
+                    options.channel = channel;
+                    call(&unsealer, &name, &address, ca)?
+                }
                 Place::Deferred { expected_root, address: Some(address), ca } => {
                     options.expected_root = Some(expected_root);
                     call(&unsealer, &name, &address, ca)?

@@ -5,6 +5,7 @@
     reason = "starts runtimes and looks at real files and processes"
 )]
 
+mod channels;
 mod copies;
 mod ends;
 mod escapes;

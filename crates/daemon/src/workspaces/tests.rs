@@ -167,7 +167,7 @@ impl Openings for Anywhere {
 }
 
 fn far() -> Place {
-    Place::Remote { address: "wss://h".into(), ca: None }
+    Place::Remote { address: "wss://h".into(), ca: None, channel: None }
 }
 
 fn kept(dir: &tempfile::TempDir) -> (InMemory, Workspaces) {

@@ -46,6 +46,12 @@ limits! { WIRES:
     REMOTE_CALLS_ALL_MAX: u64 = 1_024, "requests",
         "the same of all connections of a runtime; its pools queue no more either",
         "workspace_remote::the_gate_of_a_runtime_has_the_numbers_of_the_table";
+    REMOTE_CHANNELS_MAX: usize = 32, "channels",
+        "open below a shared parent; each is a workspace with threads and handles, and idle ones make room",
+        "workspace_remote::channels_are_bounded_and_idle_ones_make_room";
+    REMOTE_CHANNEL_BYTES_MAX: usize = 64, "bytes",
+        "a channel's name; a word that people type, and a directory's name",
+        "workspace_remote::a_channel_is_named_plainly_and_asked_for";
     REMOTE_TRANSFERS_MAX: u64 = 16, "transfers",
         "uploads, and as many downloads, of one connection at a time; each holds an open file",
         "workspace_remote::transfers_have_limits_of_their_own";

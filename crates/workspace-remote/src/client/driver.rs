@@ -19,7 +19,7 @@ use crate::{
     codec::{Bounds, scan},
     frame::{CloseStatus, Frame, Violation},
     protocol::{
-        Goodbye, Hello, MAJOR, MINORS, Resume, ServerMessage, Welcome,
+        Goodbye, Hello, MAJOR, MINORS, Resume, ServerMessage, Welcome, capability,
         hello::{Place, VersionRange},
         write,
     },
@@ -102,11 +102,15 @@ async fn greet(
     options: &ClientOptions,
 ) -> Result<(Transport, Welcome), ConnectError> {
     let (minor_min, minor_max) = MINORS;
+    let mut capabilities = options.wishes.clone();
+    if options.channel.is_some() {
+        capabilities.required.push(capability::CHANNEL.to_owned());
+    }
     let hello = Hello {
         protocol: VersionRange { major: MAJOR, minor_min, minor_max },
-        capabilities: options.wishes.clone(),
+        capabilities,
         client: options.program.clone(),
-        channel: None,
+        channel: options.channel.clone(),
     };
     let greeted = async {
         let mut transport = connector().await?;

@@ -22,7 +22,7 @@ use vocab::limits::{
 };
 
 use super::{Admitted, Door, admitted::Pass};
-use crate::server::Server;
+use crate::server::Serve;
 
 /// Pauses after an accept that failed for want of something: it doubles up to the longest.
 const ACCEPT_PAUSE_MS: (u64, u64) = (10, 1_000);
@@ -50,7 +50,7 @@ struct Knock {
 }
 
 /// Lets clients in until it is told to close; then nobody new, and who has not shaken hands yet is let go.
-pub async fn serve(listener: Listener, door: Door, server: Server, closing: CancellationToken) {
+pub async fn serve(listener: Listener, door: Door, server: impl Serve, closing: CancellationToken) {
     let door = Arc::new(door);
     let sockets = Arc::new(Semaphore::new(REMOTE_SOCKETS_MAX));
     let knocks = Arc::new(Semaphore::new(REMOTE_KNOCKS_MAX));
@@ -115,7 +115,7 @@ impl Listener {
     }
 }
 
-async fn welcome(knock: Knock, door: Arc<Door>, server: Server, closing: CancellationToken) {
+async fn welcome(knock: Knock, door: Arc<Door>, server: impl Serve, closing: CancellationToken) {
     let limit = Duration::from_millis(REMOTE_HANDSHAKE_MS);
     let shaken = tokio::select! {
         biased;
@@ -124,7 +124,7 @@ async fn welcome(knock: Knock, door: Arc<Door>, server: Server, closing: Cancell
     };
     drop(knock.knock);
     if let Some(line) = shaken {
-        server.serve(line).await;
+        server.serve_admitted(line).await;
     }
     drop(knock.socket);
 }

@@ -36,6 +36,9 @@ pub(crate) struct Place {
     /// The directory; the current one when none is named
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,
+    /// Serve the directories below this one, each to the clients that name it as their channel
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["root", "id"])]
+    pub(crate) shared_parent: Option<PathBuf>,
     /// What it is known by; made of the machine and the directory when absent
     #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]
     pub(crate) id: Option<String>,

@@ -62,7 +62,8 @@ fn place(add: Add) -> Result<Place, Failure> {
     if let Some(address) = add.remote {
         // Refused here, before it stands in any request.
         address_of(&address)?;
-        return Ok(Place::Remote { address, ca: add.ca.map(whole).transpose()? });
+        let (ca, channel) = (add.ca.map(whole).transpose()?, add.channel);
+        return Ok(Place::Remote { address, ca, channel });
     }
     if let Some(host) = add.ssh {
         return Ok(Place::Ssh { host, root: add.root.unwrap_or_default(), exec: add.allow_exec });
@@ -177,6 +178,7 @@ pub(super) async fn list(json: Json) -> anyhow::Result<ExitCode> {
 fn reached(place: &Place) -> String {
     match place {
         Place::Local { .. } => "here".to_owned(),
+        Place::Remote { address, channel: Some(channel), .. } => format!("{address} · {channel}"),
         Place::Remote { address, .. } => address.clone(),
         Place::Ssh { host, .. } => format!("ssh {host}"),
         Place::Deferred { address, .. } => address.clone().unwrap_or_default(),

@@ -5,6 +5,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "reads the files that an operator names")]
 
+mod below;
+mod served;
 mod settings;
 
 use std::{
@@ -38,17 +40,18 @@ use workspace::{
 use workspace_local::Options;
 use workspace_remote::{
     connection::gate::Places,
-    door::{
-        Admitted, Door,
-        listen::{self, Listener},
-    },
+    door::{Admitted, Door, listen::Listener},
     protocol::capability,
-    server::{Server, ServerOptions},
+    server::{Server, ServerOptions, shared::SharedServer},
     tls,
     transport::websocket::PATH,
 };
 
-use self::settings::{Listen, Settings, Twins};
+use self::{
+    below::Below,
+    served::Served,
+    settings::{Listen, Settings, Twins},
+};
 use crate::{
     args::Serve,
     env, exit, log,
@@ -104,10 +107,9 @@ impl Signals {
 
 /// A runtime that serves.
 struct Runtime {
-    settings: Settings,
+    settings: Arc<Settings>,
     outputs: TempDir,
-    server: Server,
-    owner: Box<dyn OwnedWorkspace>,
+    served: Served,
     tls: Option<watch::Sender<Arc<ServerConfig>>>,
     generation: u64,
 }
@@ -132,13 +134,12 @@ async fn serve(mut settings: Settings) -> anyhow::Result<ExitCode> {
         Listen::Stdio => {
             let line = Admitted::pipes(tokio::io::stdin(), tokio::io::stdout());
             print::err(&runtime.ready("standard input and output"));
-            tokio::spawn(runtime.server.serve(line))
+            tokio::spawn(runtime.served.serve(line))
         }
         listen @ (Listen::Tcp(_) | Listen::Unix(_)) => {
             let (listener, address) = open(listen, runtime.tls.as_ref()).await?;
             print::err(&runtime.ready(&address));
-            let server = runtime.server.clone();
-            tokio::spawn(listen::serve(listener, door, server, closing.clone()))
+            runtime.served.listen(listener, door, closing.clone())
         }
     };
     let mut serving = std::pin::pin!(serving);
@@ -162,23 +163,36 @@ async fn serve(mut settings: Settings) -> anyhow::Result<ExitCode> {
 
 impl Runtime {
     fn open(settings: Settings) -> anyhow::Result<Self> {
-        let root = settings.place.root.clone().unwrap_or_default();
-        let outputs = outputs(&root, settings.place.artifact_dir.as_deref())?;
+        let settings = Arc::new(settings);
+        let place = &settings.place;
+        let root = place.shared_parent.clone().or_else(|| place.root.clone()).unwrap_or_default();
+        let outputs = outputs(&root, place.artifact_dir.as_deref())?;
         let tls = settings.tls.as_ref().map(|(cert, key)| read_tls(cert, key)).transpose()?;
-        let owner = open_place(&settings, &outputs, 1)?;
-        let server = Server::new(owner.borrow(), server_options(&settings));
+        let options = server_options(&settings);
+        let served = if place.shared_parent.is_some() {
+            let below = Below::open(&root, Arc::clone(&settings), outputs.path())?;
+            let shown = below.root();
+            Served::Shared(SharedServer::new(Arc::new(below), options), shown)
+        } else {
+            let owner = open_place(&settings, root, outputs.path(), 1)?;
+            Served::One(Server::new(owner.borrow(), options), owner)
+        };
         let tls = tls.map(watch::Sender::new);
-        Ok(Self { settings, outputs, server, owner, tls, generation: 1 })
+        Ok(Self { settings, outputs, served, tls, generation: 1 })
     }
 
     /// Returns the one line that says that it is ready, without anything that is nobody's business.
     fn ready(&self, address: &str) -> String {
-        let workspace = self.owner.borrow();
         let on = |is_on| if is_on { "yes" } else { "no" };
+        let what = match &self.served {
+            Served::One(_, owner) => {
+                let workspace = owner.borrow();
+                format!("root {:?}, id {}", workspace.root(), workspace.id().0)
+            }
+            Served::Shared(_, parent) => format!("shared parent {parent:?}"),
+        };
         format!(
-            "stead: ready at {address}, root {:?}, id {}, programs: {}, mounts: {}, TLS: {}\n",
-            workspace.root(),
-            workspace.id().0,
+            "stead: ready at {address}, {what}, programs: {}, mounts: {}, TLS: {}\n",
             on(self.settings.permits.allow_exec),
             on(self.settings.permits.allow_mounts),
             on(self.tls.is_some()),
@@ -187,43 +201,49 @@ impl Runtime {
 
     /// Reads anew what may change, and publishes it once all of it is found good.
     async fn reload(&mut self) {
+        match self.reloaded().await {
+            Ok(()) => print::err(&format!("stead: reloaded, generation {}\n", self.generation)),
+            Err(failure) => print::err(&format!("stead: not reloaded: {}\n", failure.message)),
+        }
+    }
+
+    async fn reloaded(&mut self) -> Result<(), Failure> {
         let next = self.generation + 1;
         let settings = &self.settings;
-        let read = || {
-            let tls = settings.tls.as_ref().map(|(cert, key)| read_tls(cert, key)).transpose()?;
-            Ok::<_, Failure>((tls, open_place(settings, &self.outputs, next)?))
-        };
-        let (tls, owner) = match tokio::task::block_in_place(read) {
-            Ok(read) => read,
-            Err(failure) => {
-                print::err(&format!("stead: not reloaded: {}\n", failure.message));
-                return;
+        let read_keys = || settings.tls.as_ref().map(|(cert, key)| read_tls(cert, key)).transpose();
+        let tls = tokio::task::block_in_place(read_keys)?;
+        match &mut self.served {
+            Served::One(server, owner) => {
+                let root = settings.place.root.clone().unwrap_or_default();
+                let open = || open_place(settings, root, self.outputs.path(), next);
+                let opened = tokio::task::block_in_place(open)?;
+                if let Err(failure) = server.publish(opened.borrow()) {
+                    opened.close().await;
+                    return Err(failure);
+                }
+                // Every connection has been told; what it ends is accounted for before the old one goes.
+                tokio::spawn(std::mem::replace(owner, opened).close());
             }
-        };
-        if let Err(failure) = self.server.publish(owner.borrow()) {
-            print::err(&format!("stead: not reloaded: {}\n", failure.message));
-            owner.close().await;
-            return;
+            Served::Shared(server, _) => {
+                server.reload().await?;
+            }
         }
         if let (Some(sender), Some(config)) = (&self.tls, tls) {
             sender.send_replace(config);
         }
         self.generation = next;
-        print::err(&format!("stead: reloaded, generation {next}\n"));
-        // Every connection has been told; what it ends is accounted for before the old one goes.
-        let old = std::mem::replace(&mut self.owner, owner);
-        tokio::spawn(old.close());
+        Ok(())
     }
 
     /// Ends in order; another signal forces it.
     async fn end(self, signals: &mut Signals) -> ExitCode {
         let code = tokio::select! {
             biased;
-            () = self.server.drain() => ExitCode::from(exit::OK),
+            () = self.served.drain() => ExitCode::from(exit::OK),
             () = signals.end() => ExitCode::from(exit::INTERRUPTED),
         };
         let limit = Duration::from_millis(REMOTE_END_MS);
-        let closed = tokio::time::timeout(limit, self.owner.close()).await;
+        let closed = tokio::time::timeout(limit, self.served.close()).await;
         if closed.is_err() {
             print::err("stead: a program did not end in time\n");
         }
@@ -265,12 +285,12 @@ fn read_tls(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, Failure> {
 /// Opens the directory as a workspace of one generation.
 fn open_place(
     settings: &Settings,
-    outputs: &TempDir,
+    root: PathBuf,
+    outputs: &Path,
     generation: u64,
 ) -> Result<Box<dyn OwnedWorkspace>, Failure> {
     let (place, permits) = (&settings.place, &settings.permits);
-    let root = place.root.clone().unwrap_or_default();
-    let mut options = Options::new(root.clone(), outputs.path().join("outputs"));
+    let mut options = Options::new(root.clone(), outputs.join("outputs"));
     options.id = place.id.clone().map(WorkspaceId);
     options.generation = generation;
     options.temp.clone_from(&place.temp_root);

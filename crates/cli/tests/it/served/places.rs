@@ -13,7 +13,7 @@ fn call(tool: &str, input: Value) -> Value {
 }
 
 /// All seven tools, with what goes wrong with them.
-fn story() -> Value {
+pub(super) fn story() -> Value {
     json!({"turns": [
         call("write", json!({"path": "d/a.txt", "content": "one\ntwo\nthree\n"})),
         call("read", json!({"path": "d/a.txt", "offset": 2})),
@@ -46,7 +46,7 @@ fn say(root: &Path) {
 }
 
 /// Runs the story, and returns what was told of it and what is stored.
-fn work_in(home: &Home, place: &[&str]) -> Vec<Value> {
+pub(super) fn work_in(home: &Home, place: &[&str]) -> Vec<Value> {
     let mut args = vec!["run", "--mode", "auto", "--json"];
     args.extend(place);
     args.push("go");
@@ -63,7 +63,7 @@ fn work_in(home: &Home, place: &[&str]) -> Vec<Value> {
 }
 
 /// Replaces ids, times and what follows from them by the order of their first use.
-fn leveled(lines: &[Value], root: &str) -> String {
+pub(super) fn leveled(lines: &[Value], root: &str) -> String {
     let mut text = String::new();
     for line in lines {
         text.push_str(&line.to_string());
@@ -94,7 +94,7 @@ fn leveled(lines: &[Value], root: &str) -> String {
 }
 
 /// Takes out what a clock says.
-fn timeless(mut lines: Vec<Value>) -> Vec<Value> {
+pub(super) fn timeless(mut lines: Vec<Value>) -> Vec<Value> {
     fn clean(value: &mut Value) {
         match value {
             Value::Object(map) => {

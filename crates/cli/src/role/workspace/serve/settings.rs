@@ -235,8 +235,27 @@ fn place<F: Fn(&str) -> Option<String>>(typed: Place, twins: &Twins<F>) -> Resul
     if id.as_ref().is_some_and(|id| !is_id(id)) {
         return Err(usage("--id has 1 to 64 letters, digits, dots, hyphens and underscores"));
     }
+    // A flag wins over the twin of the one that it excludes.
+    let shared_parent = match (&typed.shared_parent, &typed.root) {
+        (None, Some(_)) => None,
+        (typed, _) => twins.path(typed.clone(), "shared-parent"),
+    };
+    let root = match (&shared_parent, typed.root) {
+        (Some(_), Some(_)) => {
+            return Err(usage("--root and --shared-parent exclude each other"));
+        }
+        (Some(_), None) if typed.shared_parent.is_none() && twins.text("root").is_some() => {
+            return Err(usage("--root and --shared-parent exclude each other"));
+        }
+        (Some(_), None) => None,
+        (None, root) => Some(twins.path(root, "root").unwrap_or_else(|| PathBuf::from("."))),
+    };
+    if shared_parent.is_some() && id.is_some() {
+        return Err(usage("--id is one workspace's, and --shared-parent serves several"));
+    }
     Ok(Place {
-        root: Some(twins.path(typed.root, "root").unwrap_or_else(|| PathBuf::from("."))),
+        root,
+        shared_parent,
         id,
         temp_root: twins.path(typed.temp_root, "temp-root"),
         artifact_dir: twins.path(typed.artifact_dir, "artifact-dir"),
