@@ -15,3 +15,4 @@ pub mod path;
 pub mod place;
 pub mod schema;
 pub mod tool;
+pub mod tree;

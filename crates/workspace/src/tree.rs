@@ -7,7 +7,6 @@
 use std::{cmp::Ordering, collections::HashSet};
 
 use bytes::{BufMut, Bytes, BytesMut};
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use vocab::{
     limits::{TREE_DEPTH_MAX, TREE_ENTRIES_MAX, TREE_MANIFEST_BYTES_MAX},
@@ -17,50 +16,10 @@ use vocab::{
 mod reader;
 
 pub use reader::{NoSink, Reader, Sink};
+pub use vocab::tree::{Entries, Entry};
 
 /// Bytes of the length before the manifest.
 pub const HEAD_BYTES: usize = 4;
-
-/// One thing in a directory. Paths are relative to it, with `/` between names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Entry {
-    /// A directory.
-    Dir {
-        /// Where.
-        path: String,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// A regular file.
-    File {
-        /// Where.
-        path: String,
-        /// Its permission bits.
-        mode: u32,
-        /// Its size in bytes.
-        size: u64,
-        /// SHA-256 of it.
-        sha256: String,
-    },
-    /// Something that does not travel: a link, a pipe, a device.
-    Left {
-        /// Where.
-        path: String,
-        /// What it is, for people.
-        what: String,
-    },
-}
-
-impl Entry {
-    /// Returns where it stands.
-    #[must_use]
-    pub fn path(&self) -> &str {
-        match self {
-            Self::Dir { path, .. } | Self::File { path, .. } | Self::Left { path, .. } => path,
-        }
-    }
-}
 
 /// Why something is no tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -106,12 +65,6 @@ impl From<TreeError> for Failure {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    entries: Vec<Entry>,
-}
-
 /// All entries of a directory, checked: having one proves that its paths stay inside, in an order in which each
 /// directory stands before what is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,7 +81,7 @@ impl Manifest {
     pub fn new(mut entries: Vec<Entry>) -> Result<Self, TreeError> {
         entries.sort_by(|a, b| compare(a.path(), b.path()));
         check(&entries)?;
-        let written = Written { entries };
+        let written = Entries { entries };
         let json =
             serde_json::to_vec(&written).map_err(|_| TreeError::Form("it cannot be written"))?;
         if json.len() > TREE_MANIFEST_BYTES_MAX {
@@ -145,7 +98,7 @@ impl Manifest {
         if json.len() > TREE_MANIFEST_BYTES_MAX {
             return Err(TreeError::TooLong);
         }
-        let written: Written = serde_json::from_slice(&json)
+        let written: Entries = serde_json::from_slice(&json)
             .map_err(|_| TreeError::Form("its manifest cannot be read"))?;
         let entries = written.entries;
         let is_ordered =

@@ -46,7 +46,7 @@ fn story() -> Value {
     ]})
 }
 
-fn layer(home: &Home) -> String {
+pub(crate) fn layer(home: &Home) -> String {
     let server = home.path("server.sh");
     fs::write(&server, SERVER).unwrap();
     format!(
@@ -55,7 +55,7 @@ fn layer(home: &Home) -> String {
     )
 }
 
-fn private(path: &std::path::Path, text: &str) {
+pub(crate) fn private(path: &std::path::Path, text: &str) {
     fs::write(path, text).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }

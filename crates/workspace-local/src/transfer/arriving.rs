@@ -115,7 +115,13 @@ pub(crate) fn upload(
 /// Says of a place for a directory what the lane of a file would say otherwise.
 fn check_vacant(site: &Site, text: &str) -> Result<(), Failure> {
     let path = site.root.parse(text)?;
-    if site.root.lstat(&path).is_ok() {
+    let is_there = match site.root.stat(&path) {
+        Ok(_) => true,
+        // A link whose target is missing is there as well.
+        Err(error) if error.code() == "not_found" => site.root.lstat(&path).is_ok(),
+        Err(error) => return Err(error.into()),
+    };
+    if is_there {
         let message = format!("{path}: already exists");
         return Err(Failure::not_started("already_exists", message)
             .with_hint("choose another name; directories are not merged"));

@@ -131,6 +131,12 @@ pub(crate) fn held(
     step.run(move || {
         stop.start()?;
         let path = site.root.parse(&at.path)?;
+        if let Err(error) = site.root.locate(&path) {
+            // Where nothing can be sent to, nothing is kept; a way out is refused as everywhere.
+            let is_inside =
+                ["not_found", "not_a_directory", "is_a_directory", "not_a_regular_file"];
+            return if is_inside.contains(&error.code()) { Ok(None) } else { Err(error.into()) };
+        }
         let kept = site.held.kept();
         let is_meant = |one: &&Kept| one.key.shape == shape && one.key.path == path;
         Ok(kept.iter().rev().find(is_meant).map(|one| HeldUpload {

@@ -8,7 +8,7 @@ use super::{
     table::{Content, Inflow, Outflow},
     work::{self, At, Work},
 };
-use crate::protocol::ClientMessage;
+use crate::protocol::{self, ClientMessage};
 
 /// A request, read.
 #[derive(Debug)]
@@ -37,6 +37,18 @@ pub(super) enum Meant {
 
 fn number(limit: u64) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+fn upload(one: protocol::Upload) -> Work {
+    let promise = Upload {
+        shape: one.shape.into(),
+        size: one.size,
+        sha256: one.sha256,
+        overwrite: one.overwrite,
+        keep: one.keep,
+        from: one.from,
+    };
+    Work::Upload(At { workspace: one.workspace, path: one.path }, promise)
 }
 
 /// Says what a message means.
@@ -84,15 +96,7 @@ pub(super) fn read(message: ClientMessage) -> Meant {
         ClientMessage::Upload(one) => {
             content = Content::Feeding { flow: Inflow::default(), finished: false };
             room = Room::Uploads;
-            let promise = Upload {
-                shape: one.shape.into(),
-                size: one.size,
-                sha256: one.sha256,
-                overwrite: one.overwrite,
-                keep: one.keep,
-                from: one.from,
-            };
-            (one.id, Work::Upload(At { workspace: one.workspace, path: one.path }, promise))
+            (one.id, upload(one))
         }
         ClientMessage::HeldUpload(one) => (one.id, Work::Held(at!(one), one.shape.into())),
         ClientMessage::Download(one) => {

@@ -6,6 +6,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use tokio::{
@@ -13,6 +14,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 use tokio_util::sync::CancellationToken;
+use vocab::limits::{COPY_ATTEMPTS_MAX, COPY_PAUSE_MS};
 use workspace::{
     copy::{self, Copied, End, Open, Opened, Options, Progress},
     source::OwnedWorkspace as _,
@@ -111,9 +113,12 @@ async fn a_copy_goes_on_where_it_broke_off() {
             let n_before = n_lines.load(Ordering::Relaxed);
             let from = End { open: Arc::clone(&source), path: path.into() };
             let to = End { open: Arc::clone(&target), path: "copy".into() };
+            let began = std::time::Instant::now();
             let (done, told) = copied(&from, &to).await;
+            assert!(began.elapsed() >= Duration::from_millis(COPY_PAUSE_MS), "a line has its time");
             assert!(n_lines.load(Ordering::Relaxed) > n_before + 1, "{what} {path}: lines broke");
             assert!(done.resumed_from > 0, "{what} {path}: {done:?}");
+            assert!(told.iter().all(|one| one.attempt <= COPY_ATTEMPTS_MAX));
             assert!(
                 told.windows(2).any(|two| two[0].attempt < two[1].attempt && two[1].n_bytes > 0)
             );

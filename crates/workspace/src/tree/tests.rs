@@ -99,7 +99,7 @@ fn paths_stay_inside_and_stand_behind_their_directories() {
     let check = |entries: Vec<Entry>, expected: &str| {
         let built = Manifest::new(entries.clone()).map(|_| "good");
         assert_eq!(built.unwrap_or_else(|error| error.code()), expected, "{entries:?}");
-        let json = serde_json::to_vec(&Written { entries: entries.clone() }).unwrap();
+        let json = serde_json::to_vec(&Entries { entries: entries.clone() }).unwrap();
         let read = Manifest::read(json.into()).map(|_| "good");
         assert_eq!(read.unwrap_or_else(|error| error.code()), expected, "{entries:?}");
     };
@@ -117,7 +117,7 @@ fn paths_stay_inside_and_stand_behind_their_directories() {
     let unhashed = Entry::File { path: "a".into(), mode: 0, size: 0, sha256: "A".repeat(64) };
     check(vec![unhashed], "tree_invalid");
     // What comes must be in order; what is made is brought into it.
-    let json = serde_json::to_vec(&Written { entries: vec![dir("b"), dir("a")] }).unwrap();
+    let json = serde_json::to_vec(&Entries { entries: vec![dir("b"), dir("a")] }).unwrap();
     assert_eq!(Manifest::read(json.into()).unwrap_err().code(), "tree_invalid");
     for text in ["", "{}", "[]", "{\"entries\":[{\"kind\":\"file\"}]}", "{\"entries\":[],\"x\":1}"]
     {

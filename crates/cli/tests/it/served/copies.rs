@@ -9,6 +9,7 @@ use std::{
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use vocab::limits::COPY_PROGRESS_MS;
 
 use super::{Served, TOKEN};
 use crate::home::Home;
@@ -77,6 +78,10 @@ fn files_and_directories_go_and_come_and_go_on() {
     ] {
         cp(&args, code, told);
     }
+    assert_eq!(
+        COPY_PROGRESS_MS, 100,
+        "no copy here takes long enough to be told more than a few times"
+    );
     for dir in ["one", "two", "."] {
         assert_eq!(temporaries(&work.join(dir)), 0, "{dir}");
     }

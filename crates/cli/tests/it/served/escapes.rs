@@ -13,17 +13,29 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
-use vocab::ids::{CallId, RunId};
+use vocab::{
+    ids::{CallId, RunId},
+    outcome::Effect,
+};
 use workspace::{
     call::{Call, CallContext, Envelope},
-    primitive::{Access, ExecRequest, Request, Upload, Wanted},
+    primitive::{Access, Answer, Download, ExecRequest, Request, Shape, Upload, Wanted},
     source::{OwnedWorkspace as _, Workspace},
+    tree::Manifest,
 };
 
 use super::Served;
-use crate::home::Home;
+use crate::{
+    home::Home,
+    servers::{layer, private},
+};
+
+mod moving;
 
 const SECRET: &str = "what nobody may see";
+
+/// Operations of the seam that take a path.
+const N_PRIMITIVES: usize = 15;
 
 /// All that stands outside: content, place on the disk and time of each.
 fn outside(dir: &Path) -> BTreeMap<PathBuf, (String, u64, i64)> {
@@ -51,6 +63,7 @@ fn ways(home: &Home, far: &Path) -> Vec<String> {
     symlink("../..", root.join("in/out")).unwrap();
     symlink(far.join("new"), root.join("dangling")).unwrap();
     symlink("loop", root.join("loop")).unwrap();
+    symlink(far.join("secret.py"), root.join("link.py")).unwrap();
     fs::hard_link(far.join("secret-name"), root.join("hard")).unwrap();
     let far = far.to_str().unwrap();
     let secret = format!("{far}/secret");
@@ -59,6 +72,9 @@ fn ways(home: &Home, far: &Path) -> Vec<String> {
         "in/../../far/secret",
         "./in/.././../far/secret",
         "dir-link/secret",
+        "dir-link/secret.py",
+        "link.py",
+        "../far/secret.py",
         "file-link",
         "dir-link",
         "dir-link/new",
@@ -109,34 +125,65 @@ fn at(workspace: &dyn Workspace, path: &str) -> Request {
     Request { path: path.to_owned(), expected: workspace.id(), cancel }
 }
 
-/// Tries every operation with one path, and returns all that was answered.
-async fn tried(workspace: &dyn Workspace, path: &str) -> String {
-    let at = || at(workspace, path);
-    let mut told = String::new();
-    let mut say = |answer: &dyn std::fmt::Debug| told.push_str(&format!("{answer:?}\n"));
-    say(&workspace.access(at(), Access::ReadWrite).await);
-    say(&workspace
-        .read(at(), 1_000)
-        .await
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
-    say(&workspace.stat(at()).await);
-    say(&workspace.readdir(at()).await);
-    say(&workspace.glob(at(), "**".into(), 100).await);
-    say(&workspace.grep(at(), "nobody".into(), 100).await);
-    say(&workspace.detect_image_mime(at()).await);
-    if let Ok(mut download) = workspace.download(at(), Wanted::file()).await {
-        while let Some(Ok(bytes)) = download.bytes.next().await {
-            say(&String::from_utf8_lossy(&bytes));
+/// All that was answered, and the codes with which the primitives refused.
+#[derive(Default)]
+struct Told {
+    text: String,
+    codes: Vec<(&'static str, String)>,
+}
+
+impl Told {
+    fn say<T: std::fmt::Debug>(&mut self, op: &'static str, answer: &Answer<T>) {
+        self.text.push_str(&format!("{answer:?}\n"));
+        if let Err(failure) = answer {
+            assert_ne!(failure.effect, Effect::Indeterminate, "{op}: {failure:?}");
+            self.codes.push((op, failure.code.clone()));
         }
     }
-    say(&workspace.write(at(), Bytes::from_static(b"written")).await);
-    let promise = Upload::of_file(3, workspace_remote::offer::hex(&Sha256::digest(b"new")), true);
-    let bytes = stream::iter([Ok(Bytes::from_static(b"new"))]).boxed();
-    say(&workspace.upload(at(), promise, bytes).await);
-    say(&workspace.mkdir(at(), true).await);
+}
+
+fn tree() -> Wanted {
+    Wanted { shape: Shape::Tree, after: None }
+}
+
+/// The content of a download, whole or not.
+async fn came(download: Answer<Download>) -> Answer<String> {
+    let pieces: Vec<Answer<Bytes>> = download?.bytes.collect().await;
+    let pieces: Answer<Vec<Bytes>> = pieces.into_iter().collect();
+    Ok(String::from_utf8_lossy(&pieces?.concat()).into_owned())
+}
+
+/// Tries every operation with one path, and returns all that was answered.
+async fn tried(workspace: &dyn Workspace, path: &str) -> Told {
+    let at = || at(workspace, path);
+    let mut told = Told::default();
+    let text = |bytes: Bytes| String::from_utf8_lossy(&bytes).into_owned();
+    told.say("access", &workspace.access(at(), Access::ReadWrite).await);
+    told.say("read", &workspace.read(at(), 1_000).await.map(text));
+    told.say("stat", &workspace.stat(at()).await);
+    told.say("readdir", &workspace.readdir(at()).await);
+    told.say("glob", &workspace.glob(at(), "**".into(), 100).await);
+    told.say("grep", &workspace.grep(at(), "nobody".into(), 100).await);
+    told.say("image_mime", &workspace.detect_image_mime(at()).await);
+    told.say("download", &came(workspace.download(at(), Wanted::file()).await).await);
+    told.say("download_tree", &came(workspace.download(at(), tree()).await).await);
+    told.say("write", &workspace.write(at(), Bytes::from_static(b"written")).await);
+    let promise = |all: &[u8]| {
+        let sha256 = workspace_remote::offer::hex(&Sha256::digest(all));
+        Upload::of_file(all.len() as u64, sha256, true)
+    };
+    let bytes = |all: Bytes| stream::iter([Ok(all)]).boxed();
+    let new = Bytes::from_static(b"new");
+    told.say("upload", &workspace.upload(at(), promise(&new), bytes(new)).await);
+    let empty = Manifest::new(Vec::new()).unwrap();
+    let file = Upload::of_file(empty.stream_bytes(), empty.sha256(), false);
+    let promise = Upload { shape: Shape::Tree, ..file };
+    told.say("upload_tree", &workspace.upload(at(), promise, bytes(empty.head())).await);
+    told.say("held", &workspace.held(at(), Shape::File).await);
+    told.say("mkdir", &workspace.mkdir(at(), true).await);
     let what = ExecRequest { command: "cat secret ./* 2>&1; pwd".into(), timeout_ms: 10_000 };
     let ran = workspace.exec().unwrap().exec(at(), what).await;
-    say(&ran.map(|report| String::from_utf8_lossy(&report.output).into_owned()));
+    told.say("exec", &ran.map(|report| text(report.output)));
     for (tool, arguments) in [
         ("read", json!({"path": path})),
         ("write", json!({"path": path, "content": "written"})),
@@ -144,8 +191,14 @@ async fn tried(workspace: &dyn Workspace, path: &str) -> String {
         ("ls", json!({"path": path})),
         ("find", json!({"pattern": "**", "path": path})),
         ("grep", json!({"pattern": "nobody", "path": path})),
+        ("bash", json!({"command": "cat ./secret 2>&1", "cwd": path})),
     ] {
-        say(&called(workspace, tool, arguments).await);
+        told.text += &called(workspace, tool, arguments).await;
+    }
+    let (line, column) = (1, 1);
+    for tool in lsp::specs().iter().filter(|spec| workspace.catalog().find(spec.name).is_some()) {
+        let at = json!({"path": path, "line": line, "column": column, "new_name": "x"});
+        told.text += &called(workspace, tool.name, at).await;
     }
     told
 }
@@ -167,24 +220,78 @@ async fn called(workspace: &dyn Workspace, tool: &str, arguments: Value) -> Stri
     format!("{:?}", workspace.call(call, CallContext::detached()).await)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn no_operation_leaves_the_root_by_any_way() {
+/// With what every operation refuses a way; none where it is only an odd name, which stays inside.
+fn refusal(way: &str) -> Option<&'static str> {
+    match way {
+        way if way.contains('\0') => Some("path_invalid"),
+        way if way.starts_with("loop") => Some("too_many_links"),
+        // What other systems write their drives and shares with is part of a name here.
+        way if way.contains('\\') || way.starts_with("C:") => None,
+        _ => Some("path_outside_root"),
+    }
+}
+
+/// Tries all ways with all operations, and looks at what stands outside.
+async fn try_all(workspace: &dyn Workspace, ways: &[String], far: &Path) {
+    let before = outside(far);
+    let told = tried(workspace, "in/file").await;
+    assert!(told.text.contains("inside"), "what is inside is there");
+    for way in ways {
+        let Told { text, codes } = tried(workspace, way).await;
+        assert!(
+            !text.contains(SECRET) && !text.contains("this is bad"),
+            "{way:?} shows it: {text}"
+        );
+        assert_eq!(outside(far), before, "{way:?} changed what stands outside: {text}");
+        let inside = ["not_found", "not_a_directory", "already_exists"];
+        let is_fit = |code: &str| refusal(way).map_or(inside.contains(&code), |one| one == code);
+        assert!(codes.iter().all(|(_, code)| is_fit(code)), "{way:?}: {codes:?}");
+        assert!(refusal(way).is_none() || codes.len() == N_PRIMITIVES, "{way:?}: {codes:?}");
+    }
+}
+
+/// A home with something outside its work directory, and the ways there.
+fn stage() -> (Home, PathBuf, Vec<String>) {
     let home = Home::new();
     let far = home.path("far");
     fs::create_dir(&far).unwrap();
     fs::write(far.join("secret"), SECRET).unwrap();
+    fs::write(far.join("secret.py"), format!("bad = {SECRET:?}\n")).unwrap();
     fs::write(far.join("secret-name"), "of both\n").unwrap();
-    let ways = ways(&home, &fs::canonicalize(&far).unwrap());
-    let before = outside(&far);
-    let served = Served::start(&home, &["--allow-exec"]);
+    let far = fs::canonicalize(far).unwrap();
+    let ways = ways(&home, &far);
+    (home, far, ways)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn no_operation_leaves_a_directory_of_this_machine_by_any_way() {
+    let (home, far, ways) = stage();
+    let mut options = workspace_local::Options::new(home.work(), home.path("outputs"));
+    options.grants.exec = Some(workspace::grant::ExecGrant::by_owner());
+    let host = [
+        ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
+        ("HOME".into(), home.path("user").into()),
+    ];
+    options.programs.environment = sandbox::Environment::for_tools(&host, &[]);
+    let local = workspace_local::LocalWorkspace::open(options).unwrap();
+    try_all(&*local.borrow(), &ways, &far).await;
+    local.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn no_operation_leaves_the_root_by_any_way() {
+    let (home, far, ways) = stage();
+    let servers = home.path("lsp.toml");
+    private(&servers, &layer(&home));
+    let flags = ["--allow-exec", "--lsp-config", servers.to_str().unwrap()];
+    let served = Served::start(&home, &flags);
     let remote = served.connect().await;
     let workspace = remote.borrow();
-    assert!(tried(&*workspace, "in/file").await.contains("inside"), "what is inside is there");
-    for way in &ways {
-        let told = tried(&*workspace, way).await;
-        assert!(!told.contains(SECRET), "{way:?} shows it: {told}");
-        assert_eq!(outside(&far), before, "{way:?} changed what stands outside: {told}");
-    }
+    fs::write(home.path("work/in/a.py"), "bad\n").unwrap();
+    let told = called(&*workspace, "lsp_diagnostics", json!({"path": "in/a.py"})).await;
+    assert!(told.contains("this is bad"), "the server sees what is inside: {told}");
+    try_all(&*workspace, &ways, &far).await;
+    let before = outside(&far);
     // A hard link counts as inside: it is replaced, and its other name keeps what it had.
     assert!(workspace.read(at(&*workspace, "hard"), 1_000).await.is_ok());
     for (tool, arguments) in [
