@@ -11,6 +11,7 @@ mod calls;
 mod channels;
 mod lines;
 mod transcripts;
+mod untaken;
 mod crowds;
 mod sockets;
 mod conformance;

@@ -82,8 +82,8 @@ impl Manifest {
         entries.sort_by(|a, b| compare(a.path(), b.path()));
         check(&entries)?;
         let written = Entries { entries };
-        let json =
-            serde_json::to_vec(&written).map_err(|_| TreeError::Form("it cannot be written"))?;
+        let json = serde_json::to_vec(&written)
+            .map_err(|_json| TreeError::Form("it cannot be written"))?;
         if json.len() > TREE_MANIFEST_BYTES_MAX {
             return Err(TreeError::TooLong);
         }
@@ -99,7 +99,7 @@ impl Manifest {
             return Err(TreeError::TooLong);
         }
         let written: Entries = serde_json::from_slice(&json)
-            .map_err(|_| TreeError::Form("its manifest cannot be read"))?;
+            .map_err(|_json| TreeError::Form("its manifest cannot be read"))?;
         let entries = written.entries;
         let is_ordered =
             entries.is_sorted_by(|a, b| compare(a.path(), b.path()) != Ordering::Greater);

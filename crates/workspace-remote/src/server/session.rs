@@ -48,6 +48,8 @@ struct Running {
     hands: HashMap<u64, Hand>,
     leaving: HashMap<u64, Leaving>,
     notices: Arc<Notices>,
+    /// Whether there is no line just now: nobody can take anything then.
+    away: bool,
     /// Whether the client was lost, and did not leave: what has come of its uploads may be kept then.
     lost: bool,
 }
@@ -373,6 +375,7 @@ impl Session {
 
     /// The line is gone: the connection is held where that was agreed, else it is over.
     fn lost(&mut self) {
+        self.running.away = true;
         match &self.resumable {
             Some(resumable) if !self.drained => self.deadline = Instant::now() + resumable.grace,
             Some(_) | None => self.abandon_lost(),
@@ -386,6 +389,8 @@ impl Session {
 
     fn take_over(&mut self, takeover: Takeover, transport: &mut Option<Transport>) {
         *transport = Some(takeover.transport);
+        let now = self.now();
+        self.running.back(now);
         self.wait_for(REMOTE_SILENCE_MS);
         match self.line.resume(takeover.n_received) {
             Ok(()) => self.line.greet(write(&Resumed { received: self.line.n_received() })),

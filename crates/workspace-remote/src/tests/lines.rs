@@ -46,16 +46,16 @@ fn at(workspace: &dyn Workspace, path: &str) -> Request {
     Request { path: path.to_owned(), expected: workspace.id(), cancel }
 }
 
-fn ms(count: u64) -> Duration {
+pub(super) fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-async fn say(line: &mut Transport, value: &Value) {
+pub(super) async fn say(line: &mut Transport, value: &Value) {
     let frame = Frame::Text(Bytes::from(value.to_string()));
     line.outgoing.send(Said::Frame(frame)).await.unwrap();
 }
 
-async fn hear(line: &mut Transport) -> Option<Value> {
+pub(super) async fn hear(line: &mut Transport) -> Option<Value> {
     match line.incoming.next().await? {
         Ok(Frame::Text(text)) => Some(serde_json::from_slice(&text).unwrap()),
         Ok(Frame::Binary(bytes)) => Some(json!({"piece": bytes.len()})),
@@ -73,7 +73,7 @@ fn hello() -> Value {
 }
 
 /// A client by hand: the line after its greeting, and the welcome.
-async fn greeted(server: &Server) -> (Transport, Value) {
+pub(super) async fn greeted(server: &Server) -> (Transport, Value) {
     let (mut line, served) = memory::pair();
     let server = server.clone();
     tokio::spawn(async move { server.serve(served).await });

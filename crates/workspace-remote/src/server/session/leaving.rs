@@ -137,8 +137,17 @@ impl Running {
         connection.end(id, ending, now);
     }
 
+    /// The client is back: from here on it can take again.
+    pub(super) fn back(&mut self, now: Duration) {
+        self.away = false;
+        self.leaving.values_mut().for_each(|leaving| leaving.moved = now);
+    }
+
     /// Ends what nobody takes: whoever gives no credit has its place no longer than whoever sends nothing.
     pub(super) fn end_the_idle(&mut self, connection: &mut Connection, now: Duration) {
+        if self.away {
+            return;
+        }
         let limit = Duration::from_millis(TRANSFER_IDLE_MS);
         let is_idle = |leaving: &Leaving| {
             !matches!(leaving.after, After::Asked(_)) && now.saturating_sub(leaving.moved) >= limit
