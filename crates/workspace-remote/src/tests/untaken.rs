@@ -44,7 +44,9 @@ async fn a_client_that_takes_nothing_has_its_place_for_a_while_only() {
             Err(_silent) => say(&mut line, &json!({"type": "ping"})).await,
         }
     }
-    assert_eq!(start.elapsed(), ms(TRANSFER_IDLE_MS));
+    // Looked at whenever the client says that it lives.
+    let (took, limit) = (start.elapsed(), ms(TRANSFER_IDLE_MS));
+    assert!(limit <= took && took <= limit + ms(REMOTE_PING_MS), "{took:?}");
     assert_eq!((server.status().downloads, server.status().calls), (0, 0));
     assert_eq!(server.status().connections, 1, "the connection goes on");
 }
