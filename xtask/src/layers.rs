@@ -101,6 +101,8 @@ pub(crate) const ROWS: &[Row] = &[
         because: "the one place where implementations meet seams" },
     Row { name: "testkit", level: 9, may_use: &[],
         because: "every crate's tests may use it, so it may need none of them" },
+    Row { name: "fuzzed", level: 9, may_use: &["agent", "api", "provider", "pty", "screen", "workspace", "workspace-remote"],
+        because: "what every decoder must hold is asked of all of them in one place" },
     Row { name: "xtask", level: 10, may_use: &["api", "screen", "store", "testkit", "workspace", "workspace-local"],
         because: "checks read the tables of the product; the benchmark asks tools, store and screen from outside" },
 ];

@@ -26,7 +26,7 @@ use crate::{
 
 /// Where the bytes go.
 pub(super) enum Taking {
-    File(Pending),
+    File(Box<Pending>),
     Tree(Box<TreeIn>),
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn upload(
                 let replace = if promise.overwrite { Replace::Any } else { Replace::Never };
                 let options = PublishOptions { replace, ..PublishOptions::default() };
                 let taking = match promise.shape {
-                    Shape::File => Taking::File(place.writer(options)?),
+                    Shape::File => Taking::File(Box::new(place.writer(options)?)),
                     Shape::Tree => {
                         let (size, sha256) = (promise.size, promise.sha256.clone());
                         Taking::Tree(Box::new(TreeIn::begin(site.root.stage(&path)?, size, sha256)))

@@ -1,0 +1,5 @@
+//! Drives `daemon_events`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzed::run("daemon_events", bytes));

@@ -1,0 +1,5 @@
+//! Drives `path`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzed::run("path", bytes));

@@ -1,0 +1,5 @@
+//! Drives `remote_connection`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzed::run("remote_connection", bytes));

@@ -1,0 +1,5 @@
+//! Drives `tree`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzed::run("tree", bytes));

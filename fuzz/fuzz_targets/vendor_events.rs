@@ -1,0 +1,5 @@
+//! Drives `vendor_events`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzzed::run("vendor_events", bytes));
