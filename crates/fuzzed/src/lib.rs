@@ -2,6 +2,8 @@
 //!
 //! A function that returns has found nothing; one that panics has. Nothing here is part of the product.
 
+#![expect(clippy::panic, reason = "a panic is how a fuzzer hears of what was found")]
+
 mod remote;
 mod texts;
 mod trees;
@@ -35,3 +37,6 @@ pub fn run(name: &str, bytes: &[u8]) {
     let Some((_, target)) = found else { panic!("there is no target {name}") };
     target(bytes);
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! Directories that go and come, and uploads that break off and go on.
 
+#![expect(clippy::disallowed_methods, reason = "tests arrange and look at real files")]
+
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},

@@ -113,7 +113,7 @@ async fn a_copy_goes_on_where_it_broke_off() {
             let n_before = n_lines.load(Ordering::Relaxed);
             let from = End { open: Arc::clone(&source), path: path.into() };
             let to = End { open: Arc::clone(&target), path: "copy".into() };
-            let began = std::time::Instant::now();
+            let began = tokio::time::Instant::now();
             let (done, told) = copied(&from, &to).await;
             assert!(began.elapsed() >= Duration::from_millis(COPY_PAUSE_MS), "a line has its time");
             assert!(n_lines.load(Ordering::Relaxed) > n_before + 1, "{what} {path}: lines broke");

@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use fuzzed::{TARGETS, run};
+use super::{TARGETS, run};
 
 /// The seeds of one target, with their names.
 fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
