@@ -55,7 +55,7 @@ const FOREIGN: &[(&str, &str)] = &[
 /// Checks that no file names a path of one machine or the host of a registry.
 pub(crate) fn foreign_text(tree: &Tree, findings: &mut Findings<'_>) {
     // The lock file is cargo's own and names where each package came from.
-    for file in tree.files.iter().filter(|file| file.path != "Cargo.lock") {
+    for file in tree.files.iter().filter(|file| !file.path.ends_with("Cargo.lock")) {
         for (number, line) in file.text.lines().enumerate() {
             for (needle, what) in FOREIGN.iter().filter(|(needle, _)| names(line, needle)) {
                 findings.add(

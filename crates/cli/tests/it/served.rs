@@ -10,6 +10,7 @@ mod copies;
 mod ends;
 mod escapes;
 mod network;
+mod packaged;
 mod places;
 mod sealed;
 
