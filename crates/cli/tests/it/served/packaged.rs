@@ -79,7 +79,7 @@ async fn one_static_program_on_an_empty_file_system_is_a_runtime() {
     fs::copy(program, dir.path().join("usr/local/bin/stead")).unwrap();
     // Every engine gives a container these.
     fs::create_dir(dir.path().join("dev")).unwrap();
-    for (name, minor) in [("null", 3), ("urandom", 9)] {
+    for (name, minor) in [("null", 3), ("random", 8), ("urandom", 9)] {
         let (kind, mode) =
             (rustix::fs::FileType::CharacterDevice, rustix::fs::Mode::from_raw_mode(0o666));
         let at = dir.path().join("dev").join(name);
