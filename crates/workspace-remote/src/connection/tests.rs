@@ -19,6 +19,7 @@ use self::contents::{upload, write_of};
 use super::{gate::Places, greeting::Offered, *};
 use crate::{codec::piece_frame, offer};
 
+mod bad;
 mod contents;
 mod greetings;
 mod random;

@@ -93,11 +93,14 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Hiding<V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.0.visit_map(Shown(map))
+        self.0.visit_map(Shown { map, has_type: false })
     }
 }
 
-struct Shown<A>(A);
+struct Shown<A> {
+    map: A,
+    has_type: bool,
+}
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Shown<A> {
     type Error = A::Error;
@@ -106,18 +109,22 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Shown<A> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, A::Error> {
-        while let Some(key) = self.0.next_key::<String>()? {
+        while let Some(key) = self.map.next_key::<String>()? {
             if key != "type" {
                 let key: de::value::StringDeserializer<A::Error> = key.into_deserializer();
                 return seed.deserialize(key).map(Some);
             }
-            self.0.next_value::<IgnoredAny>()?;
+            // Whoever measured the text may have seen another one, since a key can be written in escapes.
+            if std::mem::replace(&mut self.has_type, true) {
+                return Err(de::Error::duplicate_field("type"));
+            }
+            self.map.next_value::<IgnoredAny>()?;
         }
         Ok(None)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.next_value_seed(seed)
+        self.map.next_value_seed(seed)
     }
 }
 
