@@ -112,8 +112,9 @@ impl Core {
         !self.requests.is_empty()
     }
 
-    pub(super) fn get(&mut self, id: u64) -> Option<&mut Pending> {
-        self.requests.get_mut(&id)
+    /// Returns a request that the server may know of, since it was said.
+    pub(super) fn said(&mut self, id: u64) -> Option<&mut Pending> {
+        self.requests.get_mut(&id).filter(|pending| pending.opening.is_none())
     }
 
     /// Returns an id for a request.
@@ -346,3 +347,6 @@ impl Core {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

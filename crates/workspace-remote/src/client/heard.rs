@@ -65,16 +65,16 @@ impl Core {
             }
             ServerMessage::More(more) => self.more(&more),
             ServerMessage::Begin(begin) => {
-                let pending = self.get(begin.id);
+                let pending = self.said(begin.id);
                 if let Some(Pending { reply: Reply::Download(inbox), .. }) = pending {
                     let Begin { size, sha256, from, .. } = begin;
                     inbox.promise(Promised { sent: SentOf { size, sha256 }, from });
                 }
             }
-            ServerMessage::Outcome(one) => self.end(one.id, EndedRaw::Outcome(one.outcome)),
-            ServerMessage::ValueRaw(one) => self.end(one.id, EndedRaw::Value(one.value)),
+            ServerMessage::Outcome(one) => self.answered(one.id, EndedRaw::Outcome(one.outcome)),
+            ServerMessage::ValueRaw(one) => self.answered(one.id, EndedRaw::Value(one.value)),
             ServerMessage::Problem(problem) => {
-                self.end(problem.id, EndedRaw::Failed(problem.into()));
+                self.answered(problem.id, EndedRaw::Failed(problem.into()));
             }
             ServerMessage::CatalogOf(one) => {
                 self.catalog(one.id, &one.catalog).map_err(Violation::protocol)?;
@@ -98,8 +98,15 @@ impl Core {
         Ok(Then::Nothing)
     }
 
+    /// Ends a request; an answer that nobody asked for changes nothing.
+    fn answered(&mut self, id: u64, ended: EndedRaw) {
+        if self.said(id).is_some() {
+            self.end(id, ended);
+        }
+    }
+
     fn told(&mut self, id: u64, text: String) -> Then {
-        match self.get(id).and_then(|pending| pending.progress.clone()) {
+        match self.said(id).and_then(|pending| pending.progress.clone()) {
             Some(sink) => Then::Tell(sink, text),
             None => Then::Nothing,
         }
@@ -109,7 +116,7 @@ impl Core {
         let Piece { id, offset, bytes } = piece;
         let len = bytes.len();
         debug_assert!(len <= REMOTE_PIECE_BYTES_MAX, "the codec has looked");
-        let Some(pending) = self.get(id) else {
+        let Some(pending) = self.said(id) else {
             return Err(Violation::protocol("content of no request"));
         };
         if !pending.flow.take(offset, len) {
