@@ -155,10 +155,12 @@ pub async fn copy(
     }
 }
 
-/// Tells whether a line broke, and nothing else.
+/// Tells whether a line broke or fell silent, and nothing else.
 fn is_worth_another(failure: &Failure) -> bool {
-    let is_line =
-        matches!(failure.code.as_str(), "connection_lost" | "source_lost" | "unreachable");
+    let is_line = matches!(
+        failure.code.as_str(),
+        "connection_lost" | "source_lost" | "unreachable" | "timeout"
+    );
     is_line && failure.effect != Effect::Completed
 }
 

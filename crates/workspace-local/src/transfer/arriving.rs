@@ -6,6 +6,7 @@ use bytes::Bytes;
 use confine::{Pending, PublishOptions, Replace, lane::Guard};
 use futures_util::{StreamExt, future::BoxFuture, stream::BoxStream};
 use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
 use vocab::{
     limits::{TRANSFER_IDLE_MS, TRANSFER_MS_MAX},
     outcome::{Effect, Failure},
@@ -129,6 +130,18 @@ fn check_vacant(site: &Site, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Removes what has come, where files are worked on: of a directory that takes a while.
+async fn let_go(site: &Arc<Site>, come: Come) {
+    // Whoever cancelled the upload waits for its end all the same.
+    let stop = Stop::new(CancellationToken::new(), &site.clock, None);
+    let removed = Step::new(site, &stop).run(move || {
+        drop(come);
+        Ok(())
+    });
+    // A workspace that is being closed removes it itself.
+    removed.await.ok();
+}
+
 /// How an upload ended that is not whole.
 enum Broke {
     /// For good.
@@ -147,9 +160,12 @@ async fn receive(
         Ok(arriving) => Ok(arriving),
         Err(Broke::Over(failure)) => Err(failure),
         Err(Broke::Source(failure, arriving)) => {
+            let Arriving { come, guard } = *arriving;
             if promise.keep && !stop.token().is_cancelled() {
-                drop(arriving.guard);
-                held::keep(site, promise, arriving.come);
+                drop(guard);
+                held::keep(site, promise, come);
+            } else {
+                let_go(site, come).await;
             }
             Err(failure)
         }
@@ -169,10 +185,12 @@ async fn take_all(
         let piece = tokio::select! {
             biased;
             () = stop.token().cancelled() => {
+                let_go(site, arriving.come).await;
                 return Err(Broke::Over(stop.failure(Effect::NotStarted)));
             }
             // Before the pieces: one that comes in drops has the file's lane as long as one that is silent.
             () = tokio::time::sleep_until(over) => {
+                let_go(site, arriving.come).await;
                 let failure = Failure::not_started("timeout", "the upload took too long");
                 return Err(Broke::Over(failure));
             }
@@ -189,9 +207,13 @@ async fn take_all(
             Some(Err(failure)) if held::is_lost(&failure) => {
                 return Err(Broke::Source(failure, Box::new(arriving)));
             }
-            Some(Err(failure)) => return Err(Broke::Over(failure)),
+            Some(Err(failure)) => {
+                let_go(site, arriving.come).await;
+                return Err(Broke::Over(failure));
+            }
         };
         if arriving.come.size.saturating_add(piece.len() as u64) > promise.size {
+            let_go(site, arriving.come).await;
             let message = format!("more than the promised {} bytes came", promise.size);
             return Err(Broke::Over(mismatch(message)));
         }

@@ -104,6 +104,9 @@ pub(super) fn keep(site: &Arc<Site>, promise: &Upload, come: Come) {
         kept.push_back(Kept { key, come, until });
         gone
     };
+    let files = site.files.clone();
+    // A directory takes a while to be removed.
+    files.submit(Box::new(move || drop(gone))).ok();
     let site = Arc::downgrade(site);
     tokio::spawn(async move {
         tokio::time::sleep_until(until).await;
@@ -113,7 +116,6 @@ pub(super) fn keep(site: &Arc<Site>, promise: &Upload, come: Come) {
             files.submit(Box::new(move || site.held.forget_the_old(until))).ok();
         }
     });
-    drop(gone);
 }
 
 /// Tells what is kept of the last upload to a path.
