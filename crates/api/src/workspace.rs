@@ -116,4 +116,10 @@ pub struct CopyDone {
     pub created: bool,
     /// Bytes that were there from an attempt that broke off.
     pub resumed_from: u64,
+    /// How many things of a directory did not travel: links, pipes, devices.
+    #[serde(default)]
+    pub left_out: usize,
+    /// The first of them, each with what it is.
+    #[serde(default)]
+    pub left_out_first: Vec<String>,
 }

@@ -6,7 +6,7 @@
 use std::{
     any::Any,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -19,6 +19,10 @@ use vocab::{
     outcome::{Effect, Failure},
 };
 
+mod head;
+
+use self::head::Head;
+pub use self::head::LeftOut;
 use crate::{
     primitive::{Answer, HeldUpload, Kind, Request, Shape, Upload, Wanted, Written},
     source::Workspace,
@@ -121,6 +125,8 @@ pub struct Copied {
     pub written: Written,
     /// How many bytes were there from an earlier attempt, the last time.
     pub resumed_from: u64,
+    /// What of a directory did not travel: links, pipes, devices. None is known of a copy that another one began.
+    pub left_out: LeftOut,
 }
 
 /// Copies. `tell` hears how far it has come, often; it must not wait.
@@ -135,8 +141,9 @@ pub async fn copy(
     tell: Arc<dyn Fn(Progress) + Send + Sync>,
 ) -> Answer<Copied> {
     let (mut attempt, mut landed) = (1, None);
+    let left_out = Arc::new(Mutex::new(Head::default()));
     loop {
-        let one = Attempt { options, cancel, tell: &tell, attempt };
+        let one = Attempt { options, cancel, tell: &tell, attempt, left_out: &left_out };
         let failure = match one.run(from, to, &mut landed).await {
             Ok(copied) => return Ok(copied),
             Err(failure) => failure,
@@ -210,6 +217,7 @@ struct Attempt<'a> {
     cancel: &'a CancellationToken,
     tell: &'a Arc<dyn Fn(Progress) + Send + Sync>,
     attempt: u32,
+    left_out: &'a Arc<Mutex<Head>>,
 }
 
 impl Attempt<'_> {
@@ -230,7 +238,8 @@ impl Attempt<'_> {
             }
             sent => sent?,
         };
-        Ok(Copied { shape, path: to.path, written, resumed_from })
+        let left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(Copied { shape, path: to.path, written, resumed_from, left_out })
     }
 
     /// Tells what was written where an attempt before was done though nobody heard of it: the target is what the source
@@ -267,8 +276,15 @@ impl Attempt<'_> {
         let (size, attempt, tell) = (promise.size, self.attempt, Arc::clone(self.tell));
         let n_bytes = AtomicU64::new(promise.from);
         tell(Progress { n_bytes: promise.from, size, attempt });
+        let head = (shape == Shape::Tree && promise.from == 0).then(|| {
+            *self.left_out.lock().unwrap_or_else(PoisonError::into_inner) = Head::default();
+            Arc::clone(self.left_out)
+        });
         let bytes = download.bytes.map(move |piece| match piece {
             Ok(piece) => {
+                if let Some(head) = &head {
+                    head.lock().unwrap_or_else(PoisonError::into_inner).hear(&piece);
+                }
                 let len = piece.len() as u64;
                 let n_bytes = n_bytes.fetch_add(len, Ordering::Relaxed) + len;
                 tell(Progress { n_bytes, size, attempt });

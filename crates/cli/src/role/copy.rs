@@ -63,7 +63,21 @@ async fn copied(copy: Copy) -> anyhow::Result<ExitCode> {
     let (size, took) = (words::bytes(done.size), words::took(begun.elapsed()));
     let path = clean_line(&done.path);
     print::err(&format!("stead: copied to {path}: {size} in {took}{resumed}\n"));
+    if let Some(told) = left_out(&done) {
+        print::err(&format!("stead: {told}\n"));
+    }
     Ok(ExitCode::from(exit::OK))
+}
+
+/// Says what did not travel.
+fn left_out(done: &CopyDone) -> Option<String> {
+    let named =
+        done.left_out_first.iter().map(|one| clean_line(one)).collect::<Vec<_>>().join(", ");
+    let more = match done.left_out.saturating_sub(done.left_out_first.len()) {
+        0 => String::new(),
+        n_more => format!(", and {n_more} more"),
+    };
+    (done.left_out > 0).then(|| format!("not copied: {named}{more}"))
 }
 
 /// Reads the copy's story to its end.

@@ -140,7 +140,7 @@ async fn wait_for_end(progress: &mut watch::Receiver<Option<Progress>>) {
 }
 
 fn done(copied: Copied) -> CopyDone {
-    let Copied { shape, path, written, resumed_from } = copied;
+    let Copied { shape, path, written, resumed_from, left_out } = copied;
     CopyDone {
         path,
         directory: shape == Shape::Tree,
@@ -148,6 +148,8 @@ fn done(copied: Copied) -> CopyDone {
         sha256: written.sha256,
         created: written.created,
         resumed_from,
+        left_out: left_out.count,
+        left_out_first: left_out.named,
     }
 }
 
